@@ -11,7 +11,7 @@ var serviceCheckCases = kindCases{
 		"Cinder": {
 			reason: "It has processes, and backends.",
 			spec: `{service: block-storage, processes: [{binary: cinder-volume, statefulSetName: cinder-volume-b}],
-				backends: [{name: b}, {name: c, capacityReportIntervalSeconds: 600}]}`,
+				backends: [{name: b}, {name: c, looksEverySeconds: 600}]}`,
 		},
 		"BackendsOfNova": {
 			reason: "Nova has no backends.", spec: `{backends: [{name: b}]}`, field: "spec.backends", message: "only Cinder has backends",

@@ -24,7 +24,7 @@ func (obs *observation) NextRun() *run {
 		return obs.change(openstackv1.CellCommandMapCell0)
 	case len(s.Found) == 0:
 		return obs.change(openstackv1.CellCommandCreateCell)
-	case len(s.Found) > 1 && obs.Now.Sub(s.LastListTime.Time) >= controller.ResyncInterval: // An administrator may have removed one.
+	case len(s.Found) > 1 && obs.Now.Sub(s.Listed.Time) >= controller.ResyncInterval: // An administrator may have removed one.
 		return obs.run(openstackv1.CellCommandListCells)
 	case len(s.Found) > 1:
 		return nil
@@ -41,7 +41,7 @@ func (obs *observation) NextRun() *run {
 // unknown reports whether the cells must be listed before anything else, because they may have changed since the last list.
 func (obs *observation) unknown() bool {
 	s := &obs.cell.Status
-	if s.Run == nil || s.LastListTime == nil || s.LastListTime.Time.Before(obs.started.Truncate(time.Second)) {
+	if s.Run == nil || s.Listed == nil || s.Listed.Time.Before(obs.started.Truncate(time.Second)) {
 		return true
 	}
 	reported := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell,
@@ -52,7 +52,7 @@ func (obs *observation) unknown() bool {
 // change returns a run that changes the cell. If the last run is not a recent list, it returns a list first.
 func (obs *observation) change(command openstackv1.CellCommand) *run {
 	last := obs.cell.Status.Run
-	if last.Command != openstackv1.CellCommandListCells || obs.Now.Sub(obs.cell.Status.LastListTime.Time) >= listCacheTTL {
+	if last.Command != openstackv1.CellCommandListCells || obs.Now.Sub(obs.cell.Status.Listed.Time) >= listCacheTTL {
 		return obs.run(openstackv1.CellCommandListCells)
 	}
 	return obs.run(command)

@@ -20,7 +20,7 @@ func rejectSpec(w *observation) *controller.Decision {
 		return &controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.set(conditionReady, false, "InvalidSpec", why) }}
 	}
 	if why := w.duplicateCells(); why != "" && w.NextRun() == nil {
-		at := w.cell.Status.LastListTime.Add(controller.ResyncInterval)
+		at := w.cell.Status.Listed.Add(controller.ResyncInterval)
 		return &controller.Decision{RequeueAfter: controller.RequeueIn(at, w.Now), Status: func() {
 			w.set(conditionReady, false, "AmbiguousCell", why)
 		}}

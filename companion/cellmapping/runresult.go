@@ -66,7 +66,7 @@ func (obs *observation) learnCells(output string) error {
 	}
 	const limit = 16
 	s := &obs.cell.Status
-	s.Found, s.LastListTime = found[:min(len(found), limit)], obs.Time()
+	s.Found, s.Listed = found[:min(len(found), limit)], obs.Time()
 	before := s.UUID
 	if s.UUID = ""; len(found) == 1 {
 		s.UUID = found[0].UUID

@@ -23,7 +23,7 @@ func (obs *observation) aggregate(p *changePlan, want common.HostAggregate,
 	is, ok := obs.aggregates[want.Name]
 	if !ok {
 		p.change(func(ctx context.Context) error { return obs.createAggregate(ctx, want) }, "created aggregate %s", want.Name)
-		return openstackv1.AggregateRecord{Name: want.Name, Created: true}
+		return openstackv1.AggregateRecord{Name: want.Name, Made: true}
 	}
 	if record.ID != 0 && record.ID != int64(is.ID) {
 		record = openstackv1.AggregateRecord{Name: want.Name} // The aggregate was re-created by another user.
@@ -116,7 +116,7 @@ func (obs *observation) removeAggregate(p *changePlan, record *openstackv1.Aggre
 	switch {
 	case len(record.Hosts) > 0:
 		return true // Checked again after the hosts have been removed.
-	case !record.Created:
+	case !record.Made:
 		obs.metadata(p, common.HostAggregate{}, is, record)
 		return len(record.Metadata) > 0
 	case len(is.Hosts) == 0:

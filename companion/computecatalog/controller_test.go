@@ -285,7 +285,7 @@ func TestMissingResponse(t *testing.T) {
 		}
 		return response, err
 	})))
-	if r := c.catalog().Status.Flavors[0]; !r.Created || missing != 1 {
+	if r := c.catalog().Status.Flavors[0]; !r.Made || missing != 1 {
 		t.Errorf("%+v, %d lost", r, missing)
 	}
 }

@@ -28,7 +28,7 @@ func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API)
 	a.Written = func() {
 		recorded := map[string]bool{foreignFlavor.Name: true}
 		for _, r := range c.catalog().Status.Flavors {
-			recorded[r.Name] = r.Created
+			recorded[r.Name] = r.Made
 		}
 		for _, f := range c.nova.Flavors() {
 			if !recorded[f.Name] {

@@ -26,7 +26,7 @@ func (obs *observation) flavor(p *changePlan, want common.Flavor, record opensta
 	is, ok := obs.flavors[want.Name]
 	if !ok {
 		p.change(func(ctx context.Context) error { return obs.createFlavor(ctx, want) }, "created flavor %s", want.Name)
-		return openstackv1.FlavorRecord{Name: want.Name, Created: true, ExtraSpecs: sorted(keys(want.ExtraSpecs))}
+		return openstackv1.FlavorRecord{Name: want.Name, Made: true, ExtraSpecs: sorted(keys(want.ExtraSpecs))}
 	}
 	if record.ID != "" && record.ID != is.ID {
 		record = openstackv1.FlavorRecord{Name: want.Name} // The flavor was re-created by another user.
@@ -37,7 +37,7 @@ func (obs *observation) flavor(p *changePlan, want common.Flavor, record opensta
 			"name, or delete the existing flavor", want.Name, differs))
 		return record
 	}
-	if want.Description != is.Description && (want.Description != "" || record.Created) {
+	if want.Description != is.Description && (want.Description != "" || record.Made) {
 		p.change(func(ctx context.Context) error {
 			return obs.nova.Describe(ctx, is.Name, is.ID, want.Description)
 		}, "set the description of flavor %s", is.Name)
@@ -139,7 +139,7 @@ func (obs *observation) removeFlavor(p *changePlan, record *openstackv1.FlavorRe
 	if !ok || record.ID != "" && record.ID != is.ID {
 		return false
 	}
-	if record.Created {
+	if record.Made {
 		p.remove(func(ctx context.Context) error { return obs.nova.DeleteFlavor(ctx, is.Name, is.ID) }, "deleted flavor %s", is.Name)
 		return true
 	}

@@ -152,10 +152,10 @@ func (c *cluster) reconcileUntil(r *Reconciler, label string, holds func() bool)
 	c.T.Fatalf("does not come to %s: %s", label, c.recordedText())
 }
 
-// isCompleted reports whether the current request is completed.
-func (c *cluster) isCompleted() bool {
+// isAnswered reports whether the current request is completed.
+func (c *cluster) isAnswered() bool {
 	o := c.object()
-	a := ptr.Deref(o.Status.Result, common.OVNSyncResult{})
+	a := ptr.Deref(o.Status.Answer, common.OVNSyncAnswer{})
 	return a.Request == o.Spec.Request && a.Mode == modeOf(o.Spec.OVNSyncRequest) && o.Status.ObservedGeneration == o.Generation &&
 		meta.IsStatusConditionTrue(o.Status.Conditions, conditionReady)
 }
@@ -167,7 +167,7 @@ func (c *cluster) condition(name string) metav1.Condition {
 func (c *cluster) recordedText() string {
 	o := c.object()
 	text := &strings.Builder{}
-	fmt.Fprintf(text, "generation %d, answer %+v, run %+v, modes %v\n", o.Generation, o.Status.Result, o.Status.Run, c.modes)
+	fmt.Fprintf(text, "generation %d, answer %+v, run %+v, modes %v\n", o.Generation, o.Status.Answer, o.Status.Run, c.modes)
 	for _, condition := range o.Status.Conditions {
 		fmt.Fprintf(text, "  %s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
 	}

@@ -34,7 +34,7 @@ var kind = controller.Kind[*openstackv1.OVNSync, *observation]{
 	Warns:      []string{conditionReady, conditionInSync},
 	Metrics:    metrics,
 	ExportMetrics: func(o *openstackv1.OVNSync) {
-		if a := o.Status.Result; a != nil {
+		if a := o.Status.Answer; a != nil {
 			differs.WithLabelValues(o.Namespace, o.Name).Set(float64(a.Differences))
 		}
 	},

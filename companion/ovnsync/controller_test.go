@@ -23,28 +23,28 @@ func TestCompletesEachRequestOnce(t *testing.T) {
 	for _, step := range []struct {
 		reason, request string
 		mode            common.OVNSyncMode
-		want            common.OVNSyncResult
+		want            common.OVNSyncAnswer
 		inSync, summary string
 	}{
 		{
 			reason: "A comparison changes nothing.", request: "first",
-			want:   common.OVNSyncResult{Request: "first", Mode: common.OVNSyncLog, Differences: 2, Found: ports(2)},
+			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncLog, Differences: 2, Found: ports(2)},
 			inSync: "False Drifted", summary: "OVN differs from the Neutron database: Port 2 missing in OVN",
 		},
 		{
 			reason: "Another mode is a new request.", request: "first", mode: common.OVNSyncRepair,
-			want:   common.OVNSyncResult{Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: ports(2)},
+			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: ports(2)},
 			inSync: "True Repaired", summary: "OVN matches the Neutron database after a repair: Port 2 missing in OVN",
 		},
 		{
 			reason: "So is another text.", request: "after", mode: common.OVNSyncLog,
-			want:   common.OVNSyncResult{Request: "after", Mode: common.OVNSyncLog},
+			want:   common.OVNSyncAnswer{Request: "after", Mode: common.OVNSyncLog},
 			inSync: "True InSync", summary: "OVN matches the Neutron database",
 		},
 	} {
 		c.setRequest(step.request, step.mode)
-		c.reconcileUntil(r, step.request, c.isCompleted)
-		got := *c.object().Status.Result
+		c.reconcileUntil(r, step.request, c.isAnswered)
+		got := *c.object().Status.Answer
 		if got.Time == nil {
 			t.Errorf("%s\nthere is no time", step.reason)
 		}
@@ -75,41 +75,13 @@ func TestFinalizerNotRemoved(t *testing.T) {
 	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Mode = common.OVNSyncRepair }), secret())
 	c.missingPorts, c.stubborn = 1, 1
 	r := c.sound()
-	c.reconcileUntil(r, "a result", c.isCompleted)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 	for range 100 {
 		c.pass(r)
 	}
 	want := "after a repair of 2 differences, these remain: Port 1 missing in OVN"
 	if in := c.condition(conditionInSync); in.Reason != "NotRepaired" || in.Message != want || len(c.modes) != 1 {
 		t.Errorf("%+v after %v", in, c.modes)
-	}
-}
-
-// TestResultMissingFromStatus: without the result in the status, a comparison runs again, and a repair only for another request.
-func TestResultMissingFromStatus(t *testing.T) {
-	for mode, want := range map[common.OVNSyncMode][]string{common.OVNSyncLog: {"log", "log"}, common.OVNSyncRepair: {"repair"}} {
-		t.Run(string(mode), func(t *testing.T) {
-			c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Mode = mode }), secret())
-			c.missingPorts = 1
-			r := c.sound()
-			c.reconcileUntil(r, "a result", c.isCompleted)
-			o := c.object()
-			o.Status.Result = nil
-			c.Must(c.API.Status().Update(context.Background(), o))
-			r = c.sound()
-			for range 100 {
-				c.pass(r)
-			}
-			if diff := cmp.Diff(want, c.modes); diff != "" {
-				t.Errorf("runs (-want +got):\n%s", diff)
-			}
-			if ready := c.condition(conditionReady); ready.Status != metav1.ConditionTrue {
-				t.Error(c.recordedText())
-			}
-			c.setRequest("another", mode)
-			c.reconcileUntil(r, "a result of another request", c.isCompleted)
-			c.Verify()
-		})
 	}
 }
 
@@ -135,14 +107,14 @@ func TestRetriesFailedRunsWithDelay(t *testing.T) {
 	c.exits = func() int32 { return 0 }
 	before := c.Clock.Now()
 	c.setRequest("another", "") // It does not wait.
-	c.reconcileUntil(r, "a result", c.isCompleted)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 	if waited := c.Clock.Now().Sub(before); waited > 2*time.Minute {
 		t.Errorf("it was completed after %s", waited)
 	}
 	c.Verify()
 }
 
-// TestUnreadableOutput: exit code 0 without a readable output is no result.
+// TestUnreadableOutput: exit code 0 without a readable output is no answer.
 func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.LogsUnavailable = true
@@ -152,7 +124,7 @@ func TestUnreadableOutput(t *testing.T) {
 		t.Error(got)
 	}
 	c.LogsUnavailable = false
-	c.reconcileUntil(r, "a result", c.isCompleted)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 }
 
 // TestNextAttemptTime: the message contains what a run waits for.
@@ -219,7 +191,7 @@ func TestEarlierSpec(t *testing.T) {
 		c.pass(r)
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
-	c.reconcileUntil(r, "a result", c.isCompleted)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 	c.Verify()
 }
 

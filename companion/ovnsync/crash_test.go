@@ -36,26 +36,26 @@ func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API)
 		}
 	}
 	r := c.reconciler(a.Client())
-	c.reconcileUntil(r, "a run", func() bool { return len(c.Pods(nil)) > 0 || c.isCompleted() })
+	c.reconcileUntil(r, "a run", func() bool { return len(c.Pods(nil)) > 0 || c.isAnswered() })
 	c.Must(c.API.DeleteAllOf(context.Background(), &batchv1.Job{}))
-	c.reconcileUntil(r, "the first result", c.isCompleted)
+	c.reconcileUntil(r, "the first answer", c.isAnswered)
 	c.setRequest("first", common.OVNSyncRepair)
 	for range 3 {
 		c.pass(r)
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
-	c.reconcileUntil(r, "the repair", c.isCompleted)
+	c.reconcileUntil(r, "the repair", c.isAnswered)
 	c.setRequest("last", common.OVNSyncLog)
-	c.reconcileUntil(r, "the last result", c.isCompleted)
-	c.reconcileUntil(c.sound(), "rest", c.isCompleted)
+	c.reconcileUntil(r, "the last answer", c.isAnswered)
+	c.reconcileUntil(c.sound(), "rest", c.isAnswered)
 	return c, a
 }
 
-// verify checks that the last result has no differences, that one Job ran at a time, and that only requested repairs ran.
+// verify checks that the last answer has no differences, that one Job ran at a time, and that only requested repairs ran.
 func verify(t *testing.T, c *cluster) {
 	t.Helper()
 	c.Verify()
-	a := c.object().Status.Result
+	a := c.object().Status.Answer
 	if a.Request != "last" || a.Differences != 0 || c.missingPorts != 0 {
 		t.Errorf("%+v, %d lost", a, c.missingPorts)
 	}

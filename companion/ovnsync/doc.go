@@ -10,7 +10,7 @@
 // object in OVN. If the tool finds a difference, it therefore runs twice, and only differences that it finds both times are
 // counted.
 //
-// It runs for a request whose text or mode differs from the last result. Nothing runs without a record in status.run
+// It runs for a request whose text or mode differs from the last answer. Nothing runs without a record in status.run
 // (see package batchjob). A run that is lost or fails is repeated with an increasing delay. A comparison changes nothing, and a
 // second repair changes no more than the first.
 package ovnsync

@@ -6,7 +6,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
@@ -58,21 +57,15 @@ func (obs *observation) Title() string {
 	return fmt.Sprintf("%s of request %q", obs.sync.Status.Run.Mode, obs.sync.Status.Run.Request)
 }
 
-// isCompleted reports whether the last result is for the current request. A repair that has succeeded is not repeated without a request,
-// even if the status has no result of it: an earlier version of the companion wrote that to another field.
-func (obs *observation) isCompleted() bool {
-	request, mode := obs.sync.Spec.Request, modeOf(obs.sync.Spec.OVNSyncRequest)
-	if last := obs.sync.Status.Result; last != nil {
-		return last.Request == request && last.Mode == mode
-	}
-	last := obs.sync.Status.Run
-	return last != nil && last.Result == openstackv1.JobRunSucceeded && last.Request == request && last.Mode == mode &&
-		mode == common.OVNSyncRepair
+// isAnswered reports whether the last answer is for the current request.
+func (obs *observation) isAnswered() bool {
+	a := obs.sync.Status.Answer
+	return a != nil && a.Request == obs.sync.Spec.Request && a.Mode == modeOf(obs.sync.Spec.OVNSyncRequest)
 }
 
 // NextRun returns the next run; nil if the request is completed.
 func (obs *observation) NextRun() *run {
-	if obs.isCompleted() {
+	if obs.isAnswered() {
 		return nil
 	}
 	r := &run{

@@ -49,7 +49,7 @@ func (obs *observation) EvaluateRun(res batchjob.Result) *controller.Decision {
 		return obs.FailRun(openstackv1.JobRunFailed, res)
 	}
 	r := obs.sync.Status.Run
-	response := &common.OVNSyncResult{Request: r.Request, Mode: r.Mode, Time: obs.Time()}
+	response := &common.OVNSyncAnswer{Request: r.Request, Mode: r.Mode, Time: obs.Time()}
 	response.Found, response.Differences = differences(requested.Found)
 	if requested.Repaired != nil {
 		var repaired []common.OVNDifference
@@ -57,12 +57,12 @@ func (obs *observation) EvaluateRun(res batchjob.Result) *controller.Decision {
 			response.Found = repaired
 		}
 	}
-	s := batchjob.EndRun(obs, openstackv1.JobRunSucceeded, res, "", func() { r.Failures, obs.sync.Status.Result = 0, response })
+	s := batchjob.EndRun(obs, openstackv1.JobRunSucceeded, res, "", func() { r.Failures, obs.sync.Status.Answer = 0, response })
 	s.Expected, s.Note = false, inSyncCondition(response).Message
 	return s
 }
 
-// FailRun records that the run in progress has no result.
+// FailRun records that the run in progress has no answer.
 func (obs *observation) FailRun(result string, res batchjob.Result) *controller.Decision {
 	s := batchjob.EndRun(obs, result, res, obs.Title(), func() {})
 	s.Expected = meta.FindStatusCondition(obs.sync.Status.Conditions, conditionInSync) == nil

@@ -12,7 +12,7 @@ import (
 const (
 	// conditionReady: the last request is completed.
 	conditionReady = "Ready"
-	// conditionInSync: the last result contains no differences.
+	// conditionInSync: the last answer contains no differences.
 	conditionInSync = "InSync"
 )
 
@@ -26,8 +26,8 @@ func (obs *observation) set(name string, holds bool, reason, message string) {
 func (obs *observation) Report(why string) {
 	s := &obs.sync.Status
 	switch r := s.Run; {
-	case obs.isCompleted():
-		obs.set(conditionReady, true, "Completed", fmt.Sprintf("request %q is completed", obs.sync.Spec.Request))
+	case obs.isAnswered():
+		obs.set(conditionReady, true, "Completed", fmt.Sprintf("request %q is completed", s.Answer.Request))
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
 	case r != nil && r.Result != "" && r.Result != openstackv1.JobRunSucceeded:
@@ -35,14 +35,14 @@ func (obs *observation) Report(why string) {
 	default:
 		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("waiting for the OVN comparison of request %q", obs.sync.Spec.Request))
 	}
-	if s.Result != nil {
-		v := inSyncCondition(s.Result)
+	if s.Answer != nil {
+		v := inSyncCondition(s.Answer)
 		obs.set(conditionInSync, v.True, v.Reason, v.Message)
 	}
 }
 
-// inSyncCondition returns the condition for a result.
-func inSyncCondition(a *common.OVNSyncResult) condition.State {
+// inSyncCondition returns the condition for an answer.
+func inSyncCondition(a *common.OVNSyncAnswer) condition.State {
 	switch {
 	case a.Differences > 0 && a.Mode == common.OVNSyncRepair:
 		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these remain: %s", a.Repaired, summary(a.Found)))

@@ -60,7 +60,7 @@ func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c
 	for _, r := range reported.Rows {
 		done[r.Name] = r
 	}
-	out := &c5c3v1.RaftChassis{Total: int32(len(registered.Rows))} //nolint:gosec // nodes
+	out := &c5c3v1.RaftChassis{Registered: int32(len(registered.Rows))} //nolint:gosec // nodes
 	var nodes []host
 	for _, r := range registered.Rows {
 		n := nodeOf(r, tunnels.Rows)
@@ -71,11 +71,11 @@ func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c
 		if n.active = ok && (newest-private.Applied <= 1 || now.Sub(time.UnixMilli(private.At)) < grace); n.active {
 			out.Active++
 		} else {
-			out.OutOfDate = append(out.OutOfDate, r.Name)
+			out.Behind = append(out.Behind, r.Name)
 		}
 		nodes = append(nodes, n)
 	}
-	slices.Sort(out.OutOfDate)
-	out.OutOfDate = out.OutOfDate[:min(len(out.OutOfDate), maxNamed)]
+	slices.Sort(out.Behind)
+	out.Behind = out.Behind[:min(len(out.Behind), maxNamed)]
 	return out, nodes, nil
 }

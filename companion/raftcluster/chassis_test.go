@@ -53,18 +53,18 @@ func TestChassis(t *testing.T) {
 		"None": {reason: "No hypervisor is registered yet.", want: &c5c3v1.RaftChassis{}},
 		"Done": {reason: "All have applied the configuration.", desiredConfig: 7, nodes: []node{{name: "a", done: 7, ago: long}, {name: "b",
 			done: 7,
-			ago:  long}}, want: &c5c3v1.RaftChassis{Total: 2, Active: 2}},
+			ago:  long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
 		"Asked": {reason: "The configuration has just changed.", desiredConfig: 8, nodes: []node{{name: "a", done: 7, ago: long}},
-			want: &c5c3v1.RaftChassis{Total: 1, Active: 1}},
+			want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
 		"At it": {reason: "It is busy, and was active recently.", desiredConfig: 9, nodes: []node{{name: "a", done: 5,
-			ago: time.Minute}}, want: &c5c3v1.RaftChassis{Total: 1, Active: 1}},
+			ago: time.Minute}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
 		"Gone": {reason: "Its node is powered off.", desiredConfig: 9, nodes: []node{{name: "b", done: 5, ago: long}, {name: "a", done: 9,
 			ago: 0}},
-			want: &c5c3v1.RaftChassis{Total: 2, Active: 1, OutOfDate: []string{"b"}}},
+			want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, Behind: []string{"b"}}},
 		"Silent": {reason: "It registered without activity.", desiredConfig: 9, nodes: []node{{name: "a", done: -1, ago: 0}},
-			want: &c5c3v1.RaftChassis{Total: 1, OutOfDate: []string{"a"}}},
+			want: &c5c3v1.RaftChassis{Registered: 1, Behind: []string{"a"}}},
 		"Many": {
-			reason: "The first ones are listed.", desiredConfig: 9, want: &c5c3v1.RaftChassis{Total: 10, OutOfDate: []string{"a", "b", "c", "d",
+			reason: "The first ones are listed.", desiredConfig: 9, want: &c5c3v1.RaftChassis{Registered: 10, Behind: []string{"a", "b", "c", "d",
 				"e", "f",
 				"g", "h"}},
 			nodes: []node{
@@ -76,10 +76,10 @@ func TestChassis(t *testing.T) {
 		},
 		"Refused": {
 			reason: "The last count is retained.", answer: `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`,
-			previousChassis: &c5c3v1.RaftChassis{Total: 2, Active: 1}, want: &c5c3v1.RaftChassis{Total: 2, Active: 1},
+			previousChassis: &c5c3v1.RaftChassis{Registered: 2, Active: 1}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1},
 		},
-		"Cut short": {reason: "A response is incomplete.", answer: `[{"rows":[]}]`, previousChassis: &c5c3v1.RaftChassis{Total: 2},
-			want: &c5c3v1.RaftChassis{Total: 2}},
+		"Cut short": {reason: "A response is incomplete.", answer: `[{"rows":[]}]`, previousChassis: &c5c3v1.RaftChassis{Registered: 2},
+			want: &c5c3v1.RaftChassis{Registered: 2}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			c := newCluster(t, 3, ownCluster)

@@ -56,7 +56,7 @@ func measure(c *c5c3v1.RaftCluster) {
 	nodes.DeletePartialMatch(prometheus.Labels{"namespace": c.Namespace, "name": c.Name})
 	if n := c.Status.Chassis; n != nil {
 		nodes.WithLabelValues(c.Namespace, c.Name, "active").Set(float64(n.Active))
-		nodes.WithLabelValues(c.Namespace, c.Name, "behind").Set(float64(n.Total - n.Active))
+		nodes.WithLabelValues(c.Namespace, c.Name, "behind").Set(float64(n.Registered - n.Active))
 	}
 	leaderValue := 0.0
 	if c.Status.Leader != "" {

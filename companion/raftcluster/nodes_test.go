@@ -149,7 +149,7 @@ func TestChassisCounted(t *testing.T) {
 			c := southbound(t)
 			c.have(7, node{name: "a", done: 7}, node{name: "b", done: 7})
 			before := c.status()
-			if !meta.IsStatusConditionTrue(before.Conditions, conditionChassisCounted) || before.Chassis == nil || before.Chassis.Total != 2 {
+			if !meta.IsStatusConditionTrue(before.Conditions, conditionChassisCounted) || before.Chassis == nil || before.Chassis.Registered != 2 {
 				t.Fatalf("before: %+v", before)
 			}
 			tc.change(t, c)
@@ -239,7 +239,7 @@ func TestChassisUnavailable(t *testing.T) {
 			c := southbound(t)
 			c.members.nodes = nodesAt(c.clock.Now(), 1, node{name: "a", done: 1})
 			result, err := c.pass(interceptor.NewClient(c.api, broken))
-			if s := c.status(); err != nil || result.RequeueAfter != 10*time.Second || s.Chassis == nil || s.Chassis.Total != 1 {
+			if s := c.status(); err != nil || result.RequeueAfter != 10*time.Second || s.Chassis == nil || s.Chassis.Registered != 1 {
 				t.Errorf("%v, again after %s: %+v", err, result.RequeueAfter, s)
 			}
 			c.expectShown("There are no objects.")

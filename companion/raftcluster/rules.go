@@ -111,7 +111,7 @@ func (obs *observation) reportChassis() {
 		obs.reportUncounted(obs.chassisErr.Error())
 	default:
 		s.Chassis = obs.chassis
-		obs.set(conditionChassisCounted, condition.True("Counted", fmt.Sprintf("%d chassis are registered", s.Chassis.Total)))
+		obs.set(conditionChassisCounted, condition.True("Counted", fmt.Sprintf("%d chassis are registered", s.Chassis.Registered)))
 	}
 }
 

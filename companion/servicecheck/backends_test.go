@@ -37,7 +37,7 @@ func newVolumes(t *testing.T, objects ...client.Object) *volumes {
 			{Binary: "cinder-scheduler", StatefulSetName: "cinder-scheduler"},
 			{Binary: "cinder-volume", StatefulSetName: shared}, {Binary: "cinder-volume", StatefulSetName: alone},
 		}
-		s.Backends = []openstackv1.CheckedBackend{{Name: "ceph-rbd"}, {Name: "archive_1", CapacityReportIntervalSeconds: 600}}
+		s.Backends = []openstackv1.CheckedBackend{{Name: "ceph-rbd"}, {Name: "archive_1", LooksEverySeconds: 600}}
 	})
 	cinder := blockstoragetest.New(identitytest.New(map[string]string{"admin": password}))
 	v := &volumes{cluster: c, cinder: cinder, r: c.reconciler(c.api, cinder)}
@@ -84,7 +84,7 @@ var (
 
 // lastReport returns a backend whose last report was at the given time.
 func lastReport(s openstackv1.CheckedBackendState, at time.Time, notReporting bool, up int32) openstackv1.CheckedBackendState {
-	s.LastCapacityReportTime, s.CapacityReportOverdue, s.Up = &metav1.Time{Time: at}, notReporting, up
+	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, notReporting, up
 	return s
 }
 
@@ -154,7 +154,7 @@ func TestSchedulersStart(t *testing.T) {
 func TestBackendsNeverReported(t *testing.T) {
 	v := newVolumes(t)
 	v.cinder.SetPools()
-	want := []openstackv1.CheckedBackendState{{Name: "ceph-rbd", Up: 2, CapacityReportOverdue: true}, {Name: "archive_1", Up: 1, CapacityReportOverdue: true}}
+	want := []openstackv1.CheckedBackendState{{Name: "ceph-rbd", Up: 2, Silent: true}, {Name: "archive_1", Up: 1, Silent: true}}
 	for range 2 {
 		got, ready := v.after(time.Minute)
 		compare(t, "They have not reported.", want, got)

@@ -33,7 +33,7 @@ func check(m *model) ([]compose.Stage, error) {
 	known("cinder-scheduler", scheduler)
 	for _, b := range m.backends {
 		known("cinder-volume", b.process())
-		spec.Backends = append(spec.Backends, openstackv1.CheckedBackend{Name: b.Name, CapacityReportIntervalSeconds: m.capacityReportInterval()})
+		spec.Backends = append(spec.Backends, openstackv1.CheckedBackend{Name: b.Name, LooksEverySeconds: m.capacityReportInterval()})
 	}
 	if m.spec.Backup != nil {
 		known("cinder-backup", backup)
@@ -76,8 +76,8 @@ func (m *model) backendReport(name string) (out backendReport) {
 			continue
 		}
 		out.reported = true
-		out.CapacityReportOverdue, _ = b["capacityReportOverdue"].(bool)
-		out.since, _ = b["lastCapacityReportTime"].(string)
+		out.Silent, _ = b["silent"].(bool)
+		out.since, _ = b["looked"].(string)
 		up, _ := b["up"].(float64)
 		out.Up = int32(up)
 		out.TotalGiB, out.AvailableGiB = parseInteger(b["totalGiB"]), parseInteger(b["availableGiB"])
@@ -120,7 +120,7 @@ func (m *model) cephConnected() ready.Result {
 			return ready.Result{}
 		}
 		some = true
-		if at.CapacityReportOverdue {
+		if at.Silent {
 			missing = append(missing, m.cephHint(b, at))
 		}
 	}

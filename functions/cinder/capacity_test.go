@@ -83,17 +83,17 @@ func TestReportsCapacityOfBackends(t *testing.T) {
 		},
 		"Silent": {
 			"Its Ceph cluster is unavailable. The last report is retained.",
-			"{backends: [{name: ceph-rbd, up: 2, capacityReportOverdue: true, lastCapacityReportTime: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
+			"{backends: [{name: ceph-rbd, up: 2, silent: true, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
 			last, both, missing + "backend ceph-rbd: its Ceph cluster has not responded since 2026-03-02T12:00:00Z" + rbd,
 		},
 		"Late": {
 			"It is not, as long as it may be.",
-			"{backends: [{name: ceph-rbd, up: 2, lastCapacityReportTime: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
+			"{backends: [{name: ceph-rbd, up: 2, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
 			last, both, connected,
 		},
 		"AllSilent": {
 			"One was never reached, and one has no manager.",
-			"{backends: [{name: ceph-rbd, up: 1, capacityReportOverdue: true}, {name: ceph_2, capacityReportOverdue: true, lastCapacityReportTime: '2026-03-02T12:00:00Z'}]" + responses + "}",
+			"{backends: [{name: ceph-rbd, up: 1, silent: true}, {name: ceph_2, silent: true, looked: '2026-03-02T12:00:00Z'}]" + responses + "}",
 			"[]", []string{"ceph-rbd - -", "ceph_2 - -"},
 			missing + "backend ceph-rbd: its Ceph cluster has not responded yet" + rbd +
 				"; backend ceph_2: none of its managers reports; a manager reports only after it has connected to its Ceph cluster" + pool,

@@ -119,14 +119,14 @@ func TestNetworksInSync(t *testing.T) {
 	observedOVN := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
 	responses := structOf(t, fields(t, "{status: {sync: {request: first, mode: Repair, differences: 0, repaired: 2, found: [{kind: Port, missing: 2}]}, "+
 		"conditions: [{type: OVNInSync, status: 'True', reason: Repaired, message: all is well}]}}"))
-	response := &common.OVNSyncResult{
+	response := &common.OVNSyncAnswer{
 		Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: []common.OVNDifference{{Kind: "Port", Missing: 2}},
 	}
 	for name, tc := range map[string]struct {
 		reason, spec string
 		observed     map[string]*structpb.Struct
 		want         rules.Result
-		answer       *common.OVNSyncResult
+		answer       *common.OVNSyncAnswer
 	}{
 		"NotAsked": {reason: "No comparison is requested.", spec: virtual("")},
 		"Off":      {reason: "A disabled service has no result.", spec: "{services: {neutron: {enabled: false" + queries + "}}}"},
@@ -156,7 +156,7 @@ func TestNetworksInSync(t *testing.T) {
 			if s := m.stateOf(neutronv1.ServiceName); s != nil {
 				s.Model.Report(status)
 			}
-			var got *common.OVNSyncResult
+			var got *common.OVNSyncAnswer
 			if status.OVN != nil {
 				got = status.OVN.Sync
 			}

@@ -44,7 +44,7 @@ func (m *model) inSync() ready.Result {
 	if !m.syncRequested() {
 		return ready.Result{}
 	}
-	queried, response := m.spec.OVN.Sync, m.syncResult()
+	queried, response := m.spec.OVN.Sync, m.answer()
 	if response == nil || response.Request != queried.Request || response.Mode != queried.Mode {
 		c, _ := m.lastSync.Condition("Ready")
 		if c.Status == "True" { // The message belongs to the previous request.
@@ -56,11 +56,11 @@ func (m *model) inSync() ready.Result {
 	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
-// syncResult returns the last result, of any request.
-func (m *model) syncResult() *common.OVNSyncResult {
-	return network.SyncResult(m.lastSync.Map("status", "result"))
+// answer returns the last result, of any request.
+func (m *model) answer() *common.OVNSyncAnswer {
+	return network.Answer(m.lastSync.Map("status", "answer"))
 }
 
 func status(m *model, plan compose.Plan) any {
-	return neutronv1.NeutronStatus{ServiceStatus: m.Status(plan), Sync: m.syncResult()}
+	return neutronv1.NeutronStatus{ServiceStatus: m.Status(plan), Sync: m.answer()}
 }

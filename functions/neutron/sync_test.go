@@ -18,7 +18,7 @@ import (
 func TestInSync(t *testing.T) {
 	const answered = `
 status:
-  result: {request: first, mode: Log, differences: 2}
+  answer: {request: first, mode: Log, differences: 2}
   conditions:
   - {type: Ready, status: "True", reason: Completed, message: request "first" is answered}
   - {type: InSync, status: "False", reason: Drifted, message: two ports are gone}`

@@ -13,7 +13,7 @@ const controllersReady = "ControllersReady"
 // chassis returns the number of nodes that have registered in the southbound database, as counted by the companion. known reports whether
 // it has counted them.
 func (m *model) chassis() (registered, active int32, known bool) {
-	n, known := m.south.cluster.Int("status", "chassis", "total")
+	n, known := m.south.cluster.Int("status", "chassis", "registered")
 	done, _ := m.south.cluster.Int("status", "chassis", "active")
 	return int32(n), int32(done), known //nolint:gosec // nodes
 }
@@ -33,7 +33,7 @@ func (m *model) controllers() ready.Result {
 		return ready.Result{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d chassis are up to date", registered)}
 	}
 	var outdated []string
-	for _, v := range m.south.cluster.List("status", "chassis", "outOfDate") {
+	for _, v := range m.south.cluster.List("status", "chassis", "behind") {
 		if name, ok := v.(string); ok {
 			outdated = append(outdated, name)
 		}

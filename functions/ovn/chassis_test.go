@@ -21,17 +21,17 @@ func TestControllers(t *testing.T) {
 		want    ready.Result
 	}{
 		"Not counted": {nil, "", ready.Wait("ChassisCountUnknown", "waiting for the companion to count the chassis")},
-		"None":        {map[string]any{"total": 0, "active": 0}, "", ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
+		"None":        {map[string]any{"registered": 0, "active": 0}, "", ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
 		"All": {
-			map[string]any{"total": 3, "active": 3}, "",
+			map[string]any{"registered": 3, "active": 3}, "",
 			ready.Result{Ready: true, Reason: "UpToDate", Message: "all 3 chassis are up to date"},
 		},
 		"Some": {
-			map[string]any{"total": 3, "active": 1, "outOfDate": []any{"a", "b"}}, "",
+			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}}, "",
 			ready.Wait("NodesOutOfDate", "2 of 3 chassis are out of date: a, b"),
 		},
 		"The last count was complete, the current one fails": {
-			map[string]any{"total": 3, "active": 3}, "cannot count the chassis: timeout",
+			map[string]any{"registered": 3, "active": 3}, "cannot count the chassis: timeout",
 			ready.Wait("ChassisCountUnknown", "the number of chassis is unknown: cannot count the chassis: timeout"),
 		},
 	} {

@@ -102,16 +102,15 @@ type RaftClusterStatus struct {
 // RaftChassis are nodes that have registered in OVN's southbound database.
 type RaftChassis struct {
 	// Number of nodes.
-	// +optional
-	Total int32 `json:"total"`
+	Registered int32 `json:"registered"`
 	// Number of those whose controller has applied the current configuration.
 	Active int32 `json:"active"`
-	// Names of the other nodes, the first eight.
+	// Names of the others, the first eight.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
-	OutOfDate []string `json:"outOfDate,omitempty"`
+	Behind []string `json:"behind,omitempty"`
 }
 
 // RaftMember is the state that a pod reports.

@@ -27,8 +27,8 @@ type OVNSyncRequest struct {
 	Mode OVNSyncMode `json:"mode,omitempty"`
 }
 
-// OVNSyncResult is the result of the last comparison.
-type OVNSyncResult struct {
+// OVNSyncAnswer is the result of the last comparison.
+type OVNSyncAnswer struct {
 	// Request of this comparison.
 	// +kubebuilder:validation:MaxLength=63
 	Request string `json:"request"`

@@ -290,5 +290,5 @@ type OVNStatus struct {
 	ActiveControllers int32 `json:"activeControllers,omitempty"`
 	// Result of the last comparison of Neutron's database with OVN. Unset: there was none.
 	// +optional
-	Sync *common.OVNSyncResult `json:"sync,omitempty"`
+	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
 }

@@ -1256,7 +1256,7 @@ func (in *OVNStatus) DeepCopyInto(out *OVNStatus) {
 	*out = *in
 	if in.Sync != nil {
 		in, out := &in.Sync, &out.Sync
-		*out = new(commonv1alpha1.OVNSyncResult)
+		*out = new(commonv1alpha1.OVNSyncAnswer)
 		(*in).DeepCopyInto(*out)
 	}
 }

@@ -279,5 +279,5 @@ type NeutronStatus struct {
 	common.ServiceStatus `json:",inline"`
 	// Result of the last comparison of its database with OVN. Unset: there was none.
 	// +optional
-	Sync *common.OVNSyncResult `json:"sync,omitempty"`
+	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
 }

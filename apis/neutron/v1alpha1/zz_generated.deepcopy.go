@@ -167,7 +167,7 @@ func (in *NeutronStatus) DeepCopyInto(out *NeutronStatus) {
 	in.ServiceStatus.DeepCopyInto(&out.ServiceStatus)
 	if in.Sync != nil {
 		in, out := &in.Sync, &out.Sync
-		*out = new(commonv1alpha1.OVNSyncResult)
+		*out = new(commonv1alpha1.OVNSyncAnswer)
 		(*in).DeepCopyInto(*out)
 	}
 }

@@ -100,7 +100,7 @@ type CellMappingStatus struct {
 	Found []FoundCell `json:"found,omitempty"`
 	// Time of the last list of Nova's cells.
 	// +optional
-	LastListTime *metav1.Time `json:"lastListTime,omitempty"`
+	Listed *metav1.Time `json:"listed,omitempty"`
 	// Command of the current or else the last run.
 	// +optional
 	Run *CellRun `json:"run,omitempty"`

@@ -104,7 +104,7 @@ type FlavorRecord struct {
 	ID string `json:"id,omitempty"`
 	// The flavor was created here.
 	// +optional
-	Created bool `json:"created,omitempty"`
+	Made bool `json:"made,omitempty"`
 	// Keys of extra specs that were added.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
@@ -129,7 +129,7 @@ type AggregateRecord struct {
 	ID int64 `json:"id,omitempty"`
 	// The aggregate was created here.
 	// +optional
-	Created bool `json:"created,omitempty"`
+	Made bool `json:"made,omitempty"`
 	// Hypervisors that were added.
 	// +kubebuilder:validation:MaxItems=5120
 	// +kubebuilder:validation:items:MaxLength=253

@@ -11,8 +11,8 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
-// +kubebuilder:printcolumn:name="Request",type=string,JSONPath=`.status.result.request`
-// +kubebuilder:printcolumn:name="Differences",type=integer,JSONPath=`.status.result.differences`
+// +kubebuilder:printcolumn:name="Request",type=string,JSONPath=`.status.answer.request`
+// +kubebuilder:printcolumn:name="Differences",type=integer,JSONPath=`.status.answer.differences`
 // +kubebuilder:printcolumn:name="InSync",type=string,JSONPath=`.status.conditions[?(@.type=='InSync')].status`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].message`,priority=1
@@ -54,7 +54,7 @@ type OVNSyncStatus struct {
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
 	// Result of the last comparison.
 	// +optional
-	Result *common.OVNSyncResult `json:"result,omitempty"`
+	Answer *common.OVNSyncAnswer `json:"answer,omitempty"`
 	// Current or else last Job.
 	// +optional
 	Run *OVNSyncRun `json:"run,omitempty"`

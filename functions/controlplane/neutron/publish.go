@@ -15,7 +15,7 @@ import (
 // Report adds the state of OVN, with the result of the last comparison of Neutron's database with OVN.
 func (x model) Report(status *controlplanev1.ControlPlaneClusterStatus) {
 	if status.OVN = ovnStatus(x.Cloud); status.OVN != nil {
-		status.OVN.Sync = network.SyncResult(x.State.Observed.Map("status", "sync"))
+		status.OVN.Sync = network.Answer(x.State.Observed.Map("status", "sync"))
 	}
 }
 

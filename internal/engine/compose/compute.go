@@ -296,6 +296,9 @@ func (p *planner) keepRevisions() error {
 			Name: name, Body: body, Kind: kind, Rule: rule, Retain: current.Retain, Management: current.Management,
 			Cluster: current.Cluster, Observed: true, Readiness: ready.Yes,
 		}
+		if w := o.Wrapper(); w != nil { // It stays in its cluster: the current revision may be in another one.
+			item.Cluster = w.String("spec", "providerConfigRef", "name")
+		}
 		item.DataPolicy = dataPolicy(item, o)
 		p.plan.RetainedRevisions = append(p.plan.RetainedRevisions, item)
 	}

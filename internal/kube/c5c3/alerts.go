@@ -289,7 +289,7 @@ func (s series) neutronAlerts() []monitoring.Alert {
 			Name: "OVNOutOfSync", Severity: monitoring.Warning, For: "5m",
 			Expr:    s.isFalse("ovn_sync", "InSync"),
 			Summary: "OVN differs from the Neutron database, as found by OVNSync {{ $labels.name }}.",
-			Action:  "See status.result of the OVNSync for the differences. Request mode Repair to update OVN from the database.",
+			Action:  "See status.answer of the OVNSync for the differences. Request mode Repair to update OVN from the database.",
 		},
 		{
 			Name: "OVNComparisonOverdue", Severity: monitoring.Warning, For: "3h",

@@ -425,11 +425,11 @@ func serviceCheck(v view) status {
 // ovnSync returns the status of a comparison without differences.
 func ovnSync(v view) status {
 	response := status{
-		"request": v.text("spec", "request"), "mode": v.text("spec", "mode"), "time": cmp.Or(v.text("status", "result", "time"), v.at),
+		"request": v.text("spec", "request"), "mode": v.text("spec", "mode"), "time": cmp.Or(v.text("status", "answer", "time"), v.at),
 		"differences": int64(0),
 	}
 	return status{
-		"observedGeneration": v.generation(), "result": response,
+		"observedGeneration": v.generation(), "answer": response,
 		"conditions": []any{
 			v.current("Ready", "Completed", "the request is answered"), v.current("InSync", "InSync", "OVN has what Neutron's database says"),
 		},
@@ -506,7 +506,7 @@ func raftCluster(v view) status {
 	out := status{"observedGeneration": v.generation(), "clusterID": id, "leader": leader, "conditions": conditions}
 	if v.get("spec", "countChassis") == true {
 		out["conditions"] = append(conditions, v.current("ChassisCounted", "Counted", "2 chassis are registered"))
-		out["chassis"] = map[string]any{"total": int64(2), "active": int64(2)}
+		out["chassis"] = map[string]any{"registered": int64(2), "active": int64(2)}
 	}
 	return out
 }

@@ -6,9 +6,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// SyncResult returns the result of a comparison of Neutron with OVN from a field of an observed status. It returns nil if there
+// Answer returns the result of a comparison of Neutron with OVN from a field of an observed status. It returns nil if there
 // is none or if the field cannot be parsed.
-func SyncResult(requested map[string]any) *common.OVNSyncResult {
+func Answer(requested map[string]any) *common.OVNSyncAnswer {
 	if requested == nil {
 		return nil
 	}
@@ -16,7 +16,7 @@ func SyncResult(requested map[string]any) *common.OVNSyncResult {
 	if err != nil {
 		return nil
 	}
-	out := &common.OVNSyncResult{}
+	out := &common.OVNSyncAnswer{}
 	if json.Unmarshal(text, out) != nil || out.Request == "" {
 		return nil
 	}

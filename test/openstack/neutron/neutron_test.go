@@ -276,7 +276,7 @@ func testAging(t *testing.T, n Neutron) {
 // and that a repeated request has a single result.
 func testSync(t *testing.T, n Neutron, r release.Release) {
 	ctx := context.Background()
-	request := func(request, mode string) *common.OVNSyncResult {
+	request := func(request, mode string) *common.OVNSyncAnswer {
 		t.Helper()
 		before := string(harness.Claim(t, "networks.yaml", r, harness.Suffix(r)))
 		claim := strings.Replace(before, "\n      ovn:\n", fmt.Sprintf("\n      ovn:\n        sync: {request: %s, mode: %s}\n", request, mode), 1)
@@ -284,14 +284,14 @@ func testSync(t *testing.T, n Neutron, r release.Release) {
 		s := &openstackv1.OVNSync{}
 		err := n.cloud.Cluster.Wait(ctx, 5*time.Minute, "the answer", func(ctx context.Context) (bool, error) {
 			err := n.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: n.cloud.Namespace, Name: neutronv1.ServiceName}, s)
-			a := s.Status.Result
+			a := s.Status.Answer
 			return a != nil && a.Request == request && string(a.Mode) == mode, err
 		})
 		if err != nil {
 			t.Fatalf("%v: %+v", err, s.Status)
 		}
-		t.Logf("%+v", s.Status.Result)
-		return s.Status.Result
+		t.Logf("%+v", s.Status.Answer)
+		return s.Status.Answer
 	}
 	if a := request("untouched", "Log"); a.Differences != 0 {
 		t.Errorf("differences without a change of OVN: %+v", a)
