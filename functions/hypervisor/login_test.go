@@ -252,4 +252,8 @@ run() {
   MAKE="$2" unshare --mount --propagation private sh -euc '/bin/mount -t tmpfs none /run; mkdir /run/netns
     /bin/mount --bind "$DIR/netns" /run/netns; exec sh "$DIR/neutron-agent.sh"'
 }
-end() { until kill -- "-$(cat "$KEEPER")" 2>/dev/null; do sleep 0.1; done; }`
+end() {
+  keeper=$(cat "$KEEPER")
+  until kill -- "-$keeper" 2>/dev/null; do sleep 0.1; done
+  while [ -e "/proc/$keeper/root/" ]; do sleep 0.1; done # A zombie process has no root.
+}`

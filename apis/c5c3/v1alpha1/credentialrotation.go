@@ -147,8 +147,8 @@ type CredentialRotationStatus struct {
 	// minutes. Unset: there was no such pass.
 	// +optional
 	LastObservationTime *metav1.Time `json:"lastObservationTime,omitempty"`
-	// Current activity of the controller.
-	// +kubebuilder:validation:Enum=Idle;CreatingCredential;Distributing;GracePeriod;Revoking
+	// Current activity of the controller. Minting and Grace: written by a former companion.
+	// +kubebuilder:validation:Enum=Idle;CreatingCredential;Distributing;GracePeriod;Revoking;Minting;Grace
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// Identity of the current credential. It does not reveal the secret.

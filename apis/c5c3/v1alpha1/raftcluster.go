@@ -120,7 +120,8 @@ type RaftMember struct {
 	Pod string `json:"pod"`
 	// Joined: it is a member of the cluster and connected to the others. Joining: it is not connected yet, or not any more. Left: it does not
 	// serve the database. ClusterIDMismatch: it is a member of another cluster. Unreachable: it does not respond.
-	// +kubebuilder:validation:Enum=Joined;Joining;Left;ClusterIDMismatch;Unreachable
+	// Foreign: written by a former companion, for ClusterIDMismatch.
+	// +kubebuilder:validation:Enum=Joined;Joining;Left;ClusterIDMismatch;Unreachable;Foreign
 	State string `json:"state"`
 	// Server ID of the member. A member that has lost its volume gets a new ID.
 	// +kubebuilder:validation:MaxLength=36

@@ -192,7 +192,9 @@ func TestRetainsFieldsOfOlderRevision(t *testing.T) {
 	wrapper := func(status map[string]any) map[string]any {
 		return map[string]any{
 			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "wrapper"},
-			"spec": map[string]any{"forProvider": map[string]any{"manifest": asWrapped}}, "status": status,
+			"spec": map[string]any{
+				"forProvider": map[string]any{"manifest": asWrapped}, "providerConfigRef": map[string]any{"name": "east"},
+			}, "status": status,
 		}
 	}
 	job := func(spec map[string]any) map[string]any {
@@ -202,6 +204,7 @@ func TestRetainsFieldsOfOlderRevision(t *testing.T) {
 		reason   string
 		observed map[string]any
 		want     []map[string]any
+		cluster  string
 	}{
 		"Direct": {
 			reason:   "Fields that the server and Crossplane add, and nulls, are removed.",
@@ -212,11 +215,13 @@ func TestRetainsFieldsOfOlderRevision(t *testing.T) {
 			reason:   "The wrapper contains the desired object, so that its own spec does not change.",
 			observed: wrapper(map[string]any{"atProvider": map[string]any{"manifest": direct}}),
 			want:     []map[string]any{asWrapped},
+			cluster:  "east", // The current revision may be in another one.
 		},
 		"WrappedUnseen": {
 			reason:   "A wrapper that has not seen its object yet keeps it all the same.",
 			observed: wrapper(nil),
 			want:     []map[string]any{asWrapped},
+			cluster:  "east",
 		},
 		"Job": {
 			reason: "A manager that applied the selector of a Job cannot omit it later, and a re-created Job has none.",
@@ -249,7 +254,8 @@ func TestRetainsFieldsOfOlderRevision(t *testing.T) {
 				var got []map[string]any
 				for _, i := range plan.RetainedRevisions {
 					got = append(got, i.Body.Map())
-					if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Readiness.Ready {
+					if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Readiness.Ready ||
+						i.Cluster != tc.cluster {
 						t.Errorf("%s\ncurrent: %s, kept as %+v", tc.reason, desired, i)
 					}
 				}
