@@ -140,7 +140,8 @@ func rulesFile(t horizonv1.Type) string { return "policy-" + string(t) + ".yaml"
 
 // sessionCookie returns the name of the cookie of a session. With the prefix __Host-, browsers accept the cookie only from the dashboard's
 // own host, with TLS: a host below the same parent domain, such as another tenant's, cannot set the session of a user. Without TLS,
-// browsers reject the prefix. Horizon's scripts read the cookie csrftoken by its name, so it keeps it; Django also compares the origin of requests.
+// browsers reject the prefix. Horizon's scripts read the cookie csrftoken by its name, so it keeps it; Django also compares the origin of
+// requests.
 // https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
 func sessionCookie(secure bool) string {
 	if secure {
