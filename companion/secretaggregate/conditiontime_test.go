@@ -1,27 +1,24 @@
 package secretaggregate
 
 import (
-	"math/rand/v2"
+	"context"
 	"testing"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
-
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 )
 
-// TestNow: the time of conditions is the time of the observation.
-func TestNow(t *testing.T) {
-	at := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
-	env := &controller.Env{
-		Reader: faultinjection.NewServer(scheme, nil), Clock: clocktesting.NewFakePassiveClock(at), Random: rand.NewChaCha8([32]byte{1}),
-	}
+// TestConditionsHaveTimeOfObservation: a slow pass does not shift the times of its conditions.
+func TestConditionsHaveTimeOfObservation(t *testing.T) {
 	o := &c5c3v1.SecretAggregate{}
 	o.Namespace, o.Name = namespace, "glance"
-	w, err := observe(t.Context(), env, o)
-	if err != nil || !w.now.Equal(at) {
-		t.Errorf("%+v, %v", w, err)
-	}
+	controllertest.ObservationTime(t, scheme, func(ctx context.Context, env *controller.Env) (time.Time, error) {
+		obs, err := observe(ctx, env, o)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return obs.now, nil
+	})
 }
