@@ -54,8 +54,8 @@ const manager = `
 
 var marker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S+),resources=(\S+),verbs=(\S+)$`)
 
-// TestRights: the Roles grant exactly the permissions in the controllers' markers.
-func TestRights(t *testing.T) {
+// TestRolesGrantExactlyPermissionsOfMarkers: the Roles grant exactly the permissions in the controllers' markers.
+func TestRolesGrantExactlyPermissionsOfMarkers(t *testing.T) {
 	text := manager
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -169,8 +169,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNames: the error of each kind contains the object that cannot be read.
-func TestNames(t *testing.T) {
+// TestErrorsContainUnreadableObject: the error of each kind contains the object that cannot be read.
+func TestErrorsContainUnreadableObject(t *testing.T) {
 	scheme := runtime.NewScheme()
 	kinds := runtime.NewSchemeBuilder(openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)
 	if err := kinds.AddToScheme(scheme); err != nil {

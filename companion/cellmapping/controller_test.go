@@ -71,8 +71,9 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestNoFault: a host that registers in no cell is searched in all cells, with increasing delays, and reported.
-func TestNoFault(t *testing.T) {
+// TestSearchesUnmappedHostWithIncreasingDelays: a host that registers in no cell is searched in all cells, with increasing delays, and
+// reported.
+func TestSearchesUnmappedHostWithIncreasingDelays(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	r := c.sound()
 	c.reconcileUntil(r, "the cells", c.ready)
@@ -133,9 +134,9 @@ func TestDuplicateCells(t *testing.T) {
 	}
 }
 
-// TestTwoMappings: of two CellMappings for one cell, the newer one is rejected; when the older one is deleted, it adopts the
-// cell.
-func TestTwoMappings(t *testing.T) {
+// TestRejectsNewerMappingOfSameCell: of two CellMappings for one cell, the newer one is rejected; when the older one is deleted, it adopts
+// the cell.
+func TestRejectsNewerMappingOfSameCell(t *testing.T) {
 	younger := mapping("cell1", func(c *openstackv1.CellMapping) {
 		c.Name, c.UID, c.CreationTimestamp = "another", "uid-of-another", metav1.Time{Time: start.Add(time.Second)}
 	})
@@ -193,8 +194,8 @@ func TestRetriesFailedCommandsWithDelay(t *testing.T) {
 	}
 }
 
-// TestUnreadableOutput: nothing is created without a readable list.
-func TestUnreadableOutput(t *testing.T) {
+// TestCreatesCellOnlyAfterReadableList: nothing is created without a readable list.
+func TestCreatesCellOnlyAfterReadableList(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.LogsUnavailable = true
 	r := c.sound()
@@ -209,8 +210,9 @@ func TestUnreadableOutput(t *testing.T) {
 	c.reconcileUntil(r, "the cell", c.ready)
 }
 
-// TestSearchFails: a cell whose database does not respond stays recorded; its hosts are mapped when it responds again.
-func TestSearchFails(t *testing.T) {
+// TestRetriesHostDiscoveryWhileCellIsReady: a cell whose database does not respond stays recorded; its hosts are mapped when it responds
+// again.
+func TestRetriesHostDiscoveryWhileCellIsReady(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	r := c.sound()
 	c.reconcileUntil(r, "the cell", c.ready)
@@ -317,8 +319,8 @@ func TestReplacesJobsThatCannotStart(t *testing.T) {
 	}
 }
 
-// TestManyHosts: if a cell has more hosts than its status can list, unlisted hosts are not searched; one more host is.
-func TestManyHosts(t *testing.T) {
+// TestSearchesOnlyNewHostsAboveLimit: if a cell has more hosts than its status can list, unlisted hosts are not searched; one more host is.
+func TestSearchesOnlyNewHostsAboveLimit(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	for i := range hostLimit + 3 {
 		c.nova.register(fmt.Sprintf("compute-%04d", i), "cell1")
@@ -343,8 +345,9 @@ func TestManyHosts(t *testing.T) {
 	c.reconcileUntil(r, "one more", func() bool { return c.cell("cell1").Status.HostCount == hostLimit+4 })
 }
 
-// TestNoCredentials: without credentials, hosts are not searched, and there is no condition; an error of Nova is reported.
-func TestNoCredentials(t *testing.T) {
+// TestHostDiscoveryRequiresNovaAndCredentials: without credentials, hosts are not searched, and there is no condition; an error of Nova is
+// reported.
+func TestHostDiscoveryRequiresNovaAndCredentials(t *testing.T) {
 	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.CloudCredentialsRef = nil }), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
 	r := c.sound()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestOldestOf: the output must contain the version exactly once; otherwise the run has failed.
-func TestOldestOf(t *testing.T) {
+// TestRequiresExactlyOneOldestVersion: the output must contain the version exactly once; otherwise the run has failed.
+func TestRequiresExactlyOneOldestVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, output string
 		want           int32
@@ -30,9 +30,9 @@ func TestOldestOf(t *testing.T) {
 	}
 }
 
-// TestOldestCompute: the status follows the oldest hypervisor of the cell, when one is added and when the last old one is
-// replaced.
-func TestOldestCompute(t *testing.T) {
+// TestStatusFollowsOldestComputeVersion: the status follows the oldest hypervisor of the cell, when one is added and when the last old one
+// is replaced.
+func TestStatusFollowsOldestComputeVersion(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
 	c.nova.register("compute-2", "cell1")
@@ -49,9 +49,9 @@ func TestOldestCompute(t *testing.T) {
 	c.reconcileUntil(r, "no old one", oldest("cell1", newest))
 }
 
-// TestOldestUnknown: without hypervisors, the value is known without a Job. For a cell that is registered again, it is
+// TestOldestComputeUnsetUntilHostsKnown: without hypervisors, the value is known without a Job. For a cell that is registered again, it is
 // unknown until its hosts are listed, because the cell keeps its hypervisors.
-func TestOldestUnknown(t *testing.T) {
+func TestOldestComputeUnsetUntilHostsKnown(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	r := c.sound()
 	oldest := func() *int32 { return c.cell("cell1").Status.OldestCompute }

@@ -82,8 +82,8 @@ func TestRejectsTruncatedOutput(t *testing.T) {
 	}
 }
 
-// TestHash: the hash changes with any column of a cell.
-func TestHash(t *testing.T) {
+// TestCellHashChangesWithAnyColumn: the hash changes with any column of a cell.
+func TestCellHashChangesWithAnyColumn(t *testing.T) {
 	of := func(text string) string {
 		got, err := parseCells(text, "cell1")
 		if err != nil {

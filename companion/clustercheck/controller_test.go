@@ -247,8 +247,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestVersionError checks that a failed request for the version is a sentence in the status.
-func TestVersionError(t *testing.T) {
+// TestReportsFailedVersionRequest checks that a failed request for the version is a sentence in the status.
+func TestReportsFailedVersionRequest(t *testing.T) {
 	check := &c5c3v1.ClusterCheck{ObjectMeta: metav1.ObjectMeta{Namespace: instance, Name: "west"}}
 	api := cluster{clusterIP: "10.96.0.1"}.client(check)
 	r := &Reconciler{

@@ -33,8 +33,8 @@ var (
 	}}
 )
 
-// TestCatalog: the final state of Nova for its previous state and a sequence of specs.
-func TestCatalog(t *testing.T) {
+// TestReconcilesFlavorsAndAggregates: Nova has the expected flavors and aggregates after a sequence of specs.
+func TestReconcilesFlavorsAndAggregates(t *testing.T) {
 	type (
 		spec       = openstackv1.ComputeCatalogSpec
 		flavors    = []common.Flavor
@@ -238,9 +238,9 @@ func TestRestoresDeletedFlavorsAndAggregates(t *testing.T) {
 	}
 }
 
-// TestCreateErrors: objects whose creation Nova rejects are not recorded as created, so that an object that another user
-// creates with the name is left to that user.
-func TestCreateErrors(t *testing.T) {
+// TestRejectedObjectsAreNotRecordedAsCreated: objects whose creation Nova rejects are not recorded as created, so that an object that
+// another user creates with the name is left to that user.
+func TestRejectedObjectsAreNotRecordedAsCreated(t *testing.T) {
 	managed := size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })
 	c := newCluster(t, []common.Flavor{managed}, []common.HostAggregate{zone("east", "az-east")})
 	c.nova.FailCreates("Policy doesn't allow it.")
@@ -272,8 +272,8 @@ func TestCreateErrors(t *testing.T) {
 	}
 }
 
-// TestMissingResponse: a request without a response may have created the object, which is then recorded as created.
-func TestMissingResponse(t *testing.T) {
+// TestRecordsCreationWithoutResponse: a request without a response may have created the object, which is then recorded as created.
+func TestRecordsCreationWithoutResponse(t *testing.T) {
 	c := newCluster(t, []common.Flavor{size("small", nil)}, nil)
 	missing := 0
 	c.run(c.reconciler(c.api, roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -335,8 +335,8 @@ func TestReportsErrorsOfNova(t *testing.T) {
 	}
 }
 
-// TestWarns: a repeated rejection emits one event.
-func TestWarns(t *testing.T) {
+// TestRepeatedRejectionEmitsOneEvent: a repeated rejection emits one event.
+func TestRepeatedRejectionEmitsOneEvent(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("b", "az-b", "east-1")})
 	c.nova.SetAggregates(compute.Aggregate{ID: 7, HostAggregate: zone("a", "az-a", "east-1")})
 	for range 3 {

@@ -138,8 +138,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNodesPinned: servers were created in the zone that their node would leave.
-func TestNodesPinned(t *testing.T) {
+// TestReportsHostPinnedToAggregate: a host with servers cannot leave the zone in which they were created.
+func TestReportsHostPinnedToAggregate(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east")})
 	c.edit(func(s *openstackv1.ComputeCatalogSpec) {
 		s.Nodes = []openstackv1.ComputeNodes{{Namespace: pool, DaemonSet: "rest", Aggregates: []string{"east"}}}

@@ -41,9 +41,9 @@ func TestQueueUser(t *testing.T) {
 	}
 }
 
-// TestQueueUnavailable: a user is replaced only after its successor works everywhere, and counts as revoked only after its
-// deletion.
-func TestQueueUnavailable(t *testing.T) {
+// TestQueueOutageDefersReplacementAndRevocation: a user is replaced only after its successor works everywhere, and counts as revoked only
+// after its deletion.
+func TestQueueOutageDefersReplacementAndRevocation(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	old, _ := c.nextCredential()
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
@@ -232,8 +232,8 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 	}
 }
 
-// TestEarlierUser: only a Permission that the existing User owns counts.
-func TestEarlierUser(t *testing.T) {
+// TestIgnoresPermissionsOfEarlierUser: only a Permission that the existing User owns counts.
+func TestIgnoresPermissionsOfEarlierUser(t *testing.T) {
 	for owner, want := range map[types.UID]string{"present": "", "earlier": "is being deleted with an earlier User"} {
 		q, w := &queue{}, &observation{rotation: rotationOf(queueUser)}
 		o := q.queueUserSpecs(w, "x")[0]
@@ -398,9 +398,9 @@ func TestQueueUserHistories(t *testing.T) {
 	})
 }
 
-// TestExternalBroker: a user of an external queue is created with the Secret of its administrator. Deletion of the rotation
-// waits for the user, if it is to be deleted with it.
-func TestExternalBroker(t *testing.T) {
+// TestExternalQueueUserUsesAdministratorSecret: a user of an external queue is created with the Secret of its administrator. Deletion of
+// the rotation waits for the user, if it is to be deleted with it.
+func TestExternalQueueUserUsesAdministratorSecret(t *testing.T) {
 	w := &observation{rotation: rotationOf(queueUser), target: &queue{}}
 	w.rotation.Spec.Queue.DeletionPolicy = "Delete"
 	own, foreignObject := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}

@@ -23,8 +23,8 @@ func (c *cluster) rolesInUse() []string {
 	return c.keystone.Credentials()[text(c.secret(), idKey)].Roles
 }
 
-// TestRolesNamed: the credential has the roles in the spec, or all roles of the user if none exist.
-func TestRolesNamed(t *testing.T) {
+// TestCredentialHasRolesOfSpecOrUser: the credential has the roles in the spec, or all roles of the user if none exist.
+func TestCredentialHasRolesOfSpecOrUser(t *testing.T) {
 	for name, tc := range map[string]struct{ roles, want []string }{
 		"Some": {roles: []string{"service", "admin"}, want: []string{"admin", "service"}},
 		"All":  {want: []string{"service", "admin", "reader"}},
@@ -47,9 +47,9 @@ func TestRolesNamed(t *testing.T) {
 	}
 }
 
-// TestRolesAwaited: no credential is created with fewer roles than the spec sets, for example between two RoleAssignments,
-// and a credential that lost a role with its user is reported.
-func TestRolesAwaited(t *testing.T) {
+// TestCreatesNoCredentialWithMissingRoles: no credential is created with fewer roles than the spec sets, for example between two
+// RoleAssignments, and a credential that lost a role with its user is reported.
+func TestCreatesNoCredentialWithMissingRoles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		has         []string
@@ -94,9 +94,9 @@ func TestRolesAwaited(t *testing.T) {
 	}
 }
 
-// TestRolesChanged: a credential with different roles than the spec is replaced, and stays valid until all consumers have the
-// new one.
-func TestRolesChanged(t *testing.T) {
+// TestChangedRolesReplaceCredential: a credential with different roles than the spec is replaced, and stays valid until all consumers have
+// the new one.
+func TestChangedRolesReplaceCredential(t *testing.T) {
 	c := newCluster(t, rotationOf(applicationCredential))
 	r := c.sound()
 	c.place(r)

@@ -70,9 +70,9 @@ func TestBothCredentialsValidDuringGracePeriod(t *testing.T) {
 	}
 }
 
-// TestFromRelease20261: all pods of a consumer that is created after the credential have it and are not restarted; for the
-// next credential they are.
-func TestFromRelease20261(t *testing.T) {
+// TestNewConsumerRestartsOnlyAfterRotation: all pods of a consumer that is created after the credential have it and are not restarted; for
+// the next credential they are.
+func TestNewConsumerRestartsOnlyAfterRotation(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
 			c := newCluster(t, rotationOf(target))
@@ -104,9 +104,9 @@ func TestFromRelease20261(t *testing.T) {
 	}
 }
 
-// TestRolloutDeferred: the old credential stays valid, and no third is created, until all consumers are proven to have the
-// new one.
-func TestRolloutDeferred(t *testing.T) {
+// TestOldCredentialIsValidUntilDistribution: the old credential stays valid, and no third is created, until all consumers are proven to
+// have the new one.
+func TestOldCredentialIsValidUntilDistribution(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		rotation    func(*c5c3v1.CredentialRotation)
@@ -280,8 +280,8 @@ func TestRecoversFromDamagedCredentials(t *testing.T) {
 	}
 }
 
-// TestRotateNow: the annotation rotates the credential that it names, and no other.
-func TestRotateNow(t *testing.T) {
+// TestAnnotationRotatesOnlyNamedCredential: the annotation rotates the credential that it names, and no other.
+func TestAnnotationRotatesOnlyNamedCredential(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
 	c.edit(func(r *c5c3v1.CredentialRotation) { r.Annotations = map[string]string{rotateAnnotation: old.id} })
@@ -307,8 +307,8 @@ func TestSuspendStopsRotation(t *testing.T) {
 	}
 }
 
-// TestKeystoneDown: the credential in use is kept, and rotation continues when Keystone is available.
-func TestKeystoneDown(t *testing.T) {
+// TestKeystoneOutageRetainsCurrentCredential: the credential in use is kept, and rotation continues when Keystone is available.
+func TestKeystoneOutageRetainsCurrentCredential(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.nextCredential()
 	c.keystone.SetDown(true)

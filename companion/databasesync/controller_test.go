@@ -78,8 +78,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestNoOutput: an unreadable log does not prevent the record.
-func TestNoOutput(t *testing.T) {
+// TestRecordsResultWithoutReadableLog: an unreadable log does not prevent the record.
+func TestRecordsResultWithoutReadableLog(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
 	r := c.reconciler(c.API)
@@ -98,8 +98,8 @@ func TestReturnsLogOfPod(t *testing.T) {
 	}
 }
 
-// TestStatusRemoved: the existing Jobs show what ran, so no schema step runs again.
-func TestStatusRemoved(t *testing.T) {
+// TestRemovedStatusRepeatsNoStep: the existing Jobs show what ran, so no schema step runs again.
+func TestRemovedStatusRepeatsNoStep(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "the end", finished)
@@ -174,8 +174,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestConsumers: the rollout waits for consumers of all kinds, and the message contains a missing one.
-func TestConsumers(t *testing.T) {
+// TestRolloutWaitsForAllConsumers: the rollout waits for consumers of all kinds, and the message contains a missing one.
+func TestRolloutWaitsForAllConsumers(t *testing.T) {
 	labels := map[string]string{"app": "conductor"}
 	template := func(release string) corev1.PodTemplateSpec {
 		return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image1(release)}}}}
@@ -220,8 +220,8 @@ func TestOutdatedLeaderChangesNoJob(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile: if the DatabaseSync changes while its Jobs are read, no decision is made.
-func TestChangedMeanwhile(t *testing.T) {
+// TestConcurrentChangeDefersDecision: if the DatabaseSync changes while its Jobs are read, no decision is made.
+func TestConcurrentChangeDefersDecision(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.API)
 	c.reconcileUntil(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })

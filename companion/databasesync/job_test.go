@@ -82,8 +82,8 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestNames: names and label values are valid for all names of DatabaseSyncs, and differ between attempts.
-func TestNames(t *testing.T) {
+// TestJobNamesAreValidAndDistinct: names and label values are valid for all names of DatabaseSyncs, and differ between attempts.
+func TestJobNamesAreValidAndDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sync := keystone("2025.1")
 		sync.Name = rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,80}[a-z0-9])?(\.[a-z0-9]{1,20}){0,8}`).Draw(t, "name")

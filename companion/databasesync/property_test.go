@@ -14,10 +14,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestAnyHistory: for any sequence of requests, failures, lost objects and interruptions, only one step writes at a time, and
-// pods run only on a schema that serves them. Finally, without failures, all steps run for the newest release that was
-// started.
-func TestAnyHistory(t *testing.T) {
+// TestInvariantsHoldInAnyHistory: for any sequence of requests, failures, lost objects and interruptions, only one step writes at a time,
+// and pods run only on a schema that serves them. Finally, without failures, all steps run for the newest release that was started.
+func TestInvariantsHoldInAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := keystone("2025.1")
 		if rapid.Bool().Draw(t, "identified") {

@@ -120,8 +120,8 @@ func (g fixture) order(release string) {
 	g.sync.Spec.Release, g.sync.Spec.Template.Spec.Containers[0].Image = release, image1(release)
 }
 
-// TestQuiescePatch: in a complete life cycle, only a different release stops consumers.
-func TestQuiescePatch(t *testing.T) {
+// TestOnlyReleaseChangeStopsConsumers: in a complete life cycle, only a different release stops consumers.
+func TestOnlyReleaseChangeStopsConsumers(t *testing.T) {
 	c := newCluster(t, quiesced(keystone("2025.1")), secret())
 	r, stops := c.reconciler(c.API), 0
 	c.onPass = func() {

@@ -202,8 +202,8 @@ func TestTimesOfJobs(t *testing.T) {
 	}
 }
 
-// TestMarks: Jobs and pods have labels for their schema, for any name, and for their step.
-func TestMarks(t *testing.T) {
+// TestJobsAndPodsHaveSchemaLabels: Jobs and pods have labels for their schema, for any name, and for their step.
+func TestJobsAndPodsHaveSchemaLabels(t *testing.T) {
 	sync := keystone("2025.1")
 	s := steps(&sync.Spec, syncing)[0]
 	j := newJob(sync, s, &record{Step: s.key(), Hash: s.hash, Attempt: 1})

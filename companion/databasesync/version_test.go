@@ -79,8 +79,9 @@ func TestChoosesStepsByExistingSchema(t *testing.T) {
 	}
 }
 
-// TestAPIEndpoints: the revision is read before anything else, again for a changed spec, and not if the release is recorded.
-func TestAPIEndpoints(t *testing.T) {
+// TestReadsSchemaRevisionBeforeFirstSync: the revision is read before anything else, again for a changed spec, and not if the release is
+// recorded.
+func TestReadsSchemaRevisionBeforeFirstSync(t *testing.T) {
 	query := decision{Action: "create version/db-version 2025.1", Phase: openstackv1.SyncPhasePending}
 	for name, tc := range map[string]struct {
 		reason string
@@ -168,8 +169,8 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// TestUnreadableOutput: a version step with an unreadable output has failed and is retried; other steps are not.
-func TestUnreadableOutput(t *testing.T) {
+// TestRetriesVersionStepWithUnreadableOutput: a version step with an unreadable output has failed and is retried; other steps are not.
+func TestRetriesVersionStepWithUnreadableOutput(t *testing.T) {
 	c := newCluster(t, identified(keystone("2025.1")), secret())
 	r := c.reconciler(c.API)
 	read := r.Output

@@ -228,8 +228,8 @@ func TestRecoversFromFaultAtAnyCall(t *testing.T) {
 	t.Logf("%d calls, %d of them writes; %d runs", full.Calls, len(full.Writes), len(points))
 }
 
-// TestPollInterval: a moved endpoint triggers no event, so it is checked every ten minutes.
-func TestPollInterval(t *testing.T) {
+// TestChecksEndpointEveryTenMinutes: a moved endpoint triggers no event, so it is checked every ten minutes.
+func TestChecksEndpointEveryTenMinutes(t *testing.T) {
 	c := newCluster(t, region(), clouds(), endpoint("e"))
 	c.keystone.SetRegion("e", "eu-de-1")
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
@@ -284,9 +284,9 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestID: the ID of the endpoint stays in the status when K-ORC's object is deleted, and is set when Keystone rejects the
-// request.
-func TestID(t *testing.T) {
+// TestStatusHasIDDespiteRejectionOrDeletion: the ID of the endpoint stays in the status when K-ORC's object is deleted, and is set when
+// Keystone rejects the request.
+func TestStatusHasIDDespiteRejectionOrDeletion(t *testing.T) {
 	c := newCluster(t, region(), clouds(), endpoint("e"))
 	c.keystone.SetRegion("e", "")
 	c.keystone.Refuse("PATCH", "You are not authorized.")

@@ -177,9 +177,9 @@ func TestReportsFailedLogins(t *testing.T) {
 	}
 }
 
-// TestNoEvents: in an hour without changes, there are sixty logins, and the status is written six times. Additional passes do
-// not log in.
-func TestNoEvents(t *testing.T) {
+// TestLimitsLoginsAndStatusWrites: in an hour without changes, there are sixty logins, and the status is written six times. Additional
+// passes do not log in.
+func TestLimitsLoginsAndStatusWrites(t *testing.T) {
 	c := newCluster(t, clouds())
 	a := faultinjection.New(c.api, faultinjection.NoFault)
 	r := c.reconciler(a.Client(), c.keystone)
@@ -280,9 +280,9 @@ func TestExemptsAdministratorFromLockout(t *testing.T) {
 	}
 }
 
-// TestLockedOut: a user that was locked out before is not ready, with the possible reasons, and continues when Keystone
-// accepts it.
-func TestLockedOut(t *testing.T) {
+// TestReportsLockoutUntilLoginSucceeds: a user that was locked out before is not ready, with the possible reasons, and continues when
+// Keystone accepts it.
+func TestReportsLockoutUntilLoginSucceeds(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
 	c.keystone.SetLockoutAttempts(1)
@@ -301,8 +301,8 @@ func TestLockedOut(t *testing.T) {
 	}
 }
 
-// TestNotExempt: a rejection of the options is reported, and does not affect readiness.
-func TestNotExempt(t *testing.T) {
+// TestRejectedExemptionPreservesReadiness: a rejection of the options is reported, and does not affect readiness.
+func TestRejectedExemptionPreservesReadiness(t *testing.T) {
 	c := newCluster(t, clouds())
 	c.keystone.Refuse(http.MethodPatch, "You are not authorized to perform the requested action: identity:update_user.")
 	c.pass(c.reconciler(c.api, c.keystone))

@@ -221,7 +221,7 @@ func TestNoExternalSecrets(t *testing.T) {
 	}
 }
 
-func TestCredentialMissing(t *testing.T) {
+func TestKeysOutliveKeyRepository(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	request := c.request()
 	before := c.set()

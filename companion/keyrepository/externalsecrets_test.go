@@ -194,8 +194,8 @@ func TestStoreContainsCurrentKeys(t *testing.T) {
 	}
 }
 
-// TestRemovedEntry: an entry that was removed from the store is restored within a day.
-func TestRemovedEntry(t *testing.T) {
+// TestRestoresRemovedEntryWithinDay: an entry that was removed from the store is restored within a day.
+func TestRestoresRemovedEntryWithinDay(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
 	clear(c.store)

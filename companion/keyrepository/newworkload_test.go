@@ -34,8 +34,8 @@ func (c *cluster) deploy(r *Reconciler) {
 	}
 }
 
-// TestNewWorkload: a workload that is created after the keys is not restarted for them, but for the next ones.
-func TestNewWorkload(t *testing.T) {
+// TestNewWorkloadRestartsOnlyAfterRotation: a workload that is created after the keys is not restarted for them, but for the next ones.
+func TestNewWorkloadRestartsOnlyAfterRotation(t *testing.T) {
 	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, repo)
@@ -53,8 +53,8 @@ func TestNewWorkload(t *testing.T) {
 	}
 }
 
-// TestRecreatedWorkload: a re-created workload is not restarted either.
-func TestRecreatedWorkload(t *testing.T) {
+// TestRecreatedWorkloadIsNotRestarted: a re-created workload is not restarted either.
+func TestRecreatedWorkloadIsNotRestarted(t *testing.T) {
 	c, r := started(t, fernet())
 	c.untilRotation(r)
 	pods, d := c.podCount, &appsv1.Deployment{}
@@ -107,8 +107,8 @@ func TestNotNewWorkload(t *testing.T) {
 	}
 }
 
-// TestSecretFirst: the record of missing consumers depends on the order of reads.
-func TestSecretFirst(t *testing.T) {
+// TestReadsSecretBeforeConsumers: the record of missing consumers depends on the order of reads.
+func TestReadsSecretBeforeConsumers(t *testing.T) {
 	c := newCluster(t, fernet())
 	var read []string
 	watched := interceptor.NewClient(c.API, interceptor.Funcs{

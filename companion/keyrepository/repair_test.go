@@ -69,7 +69,7 @@ func TestRestoresOrReportsDeletedKeys(t *testing.T) {
 	}
 }
 
-func TestRegenerateOnce(t *testing.T) {
+func TestRegeneratesKeysOncePerConsent(t *testing.T) {
 	c, r := start(t, credential())
 	previousHash := c.set().Hash()
 	c.deleteSecret()
@@ -93,7 +93,7 @@ func TestRegenerateOnce(t *testing.T) {
 	}
 }
 
-func TestEdited(t *testing.T) {
+func TestRestoresOrReportsEditedKeys(t *testing.T) {
 	edits := map[string]func(*corev1.Secret){
 		"KeyReplaced": func(s *corev1.Secret) {
 			other, _ := keys.Setup(newCluster(t, fernet()).random)
@@ -146,8 +146,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestRecordRemoved removes the annotation, as a tool may that replaces the Secret.
-func TestRecordRemoved(t *testing.T) {
+// TestRemovedRecordPreservesKeys removes the annotation, as a tool may that replaces the Secret.
+func TestRemovedRecordPreservesKeys(t *testing.T) {
 	for _, text := range []string{"", "{"} {
 		c, r := start(t, fernet())
 		before := c.set()

@@ -49,7 +49,7 @@ func TestRejectsInvalidRepositories(t *testing.T) {
 	}
 }
 
-func TestRotationWaits(t *testing.T) {
+func TestRotationWaitsForPodsMigrationAndBackup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason        string
 		stop, goOn    func(*cluster)
@@ -113,8 +113,8 @@ func TestSuspendDelaysRotation(t *testing.T) {
 	c.Verify()
 }
 
-// TestFewerKeys changes from many keys to few, which would purge keys that tokens still require.
-func TestFewerKeys(t *testing.T) {
+// TestFewerKeysPurgeNoRequiredKey changes from many keys to few, which would purge keys that tokens still require.
+func TestFewerKeysPurgeNoRequiredKey(t *testing.T) {
 	repo := fernet()
 	repo.Spec.RotationSchedule = "0 * * * *"
 	repo.Spec.Token = &openstackv1.TokenLifetime{ExpirationSeconds: 5 * 3600}

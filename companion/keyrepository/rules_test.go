@@ -69,8 +69,8 @@ func TestRotateKeys(t *testing.T) {
 	}
 }
 
-// TestMigrationBackoff: a failed migration is retried after an hour, which its condition reports.
-func TestMigrationBackoff(t *testing.T) {
+// TestReportsRetryOfFailedMigration: a failed migration is retried after an hour, which its condition reports.
+func TestReportsRetryOfFailedMigration(t *testing.T) {
 	w := readyToRotate(t)
 	repo := credential()
 	w.repo = repo
@@ -96,8 +96,8 @@ func TestMigrationBackoff(t *testing.T) {
 	}
 }
 
-// TestMigrationPod: the Job's pod has no ports and no probes of the workload's pod.
-func TestMigrationPod(t *testing.T) {
+// TestMigrationPodHasNoPortsAndProbes: the Job's pod has no ports and no probes of the workload's pod.
+func TestMigrationPodHasNoPortsAndProbes(t *testing.T) {
 	c := newCluster(t, credential(), deployment())
 	from, err := consumer.Observe(t.Context(), c.API, "Deployment", key("keystone"))
 	if err != nil {
@@ -138,8 +138,8 @@ func TestMigrationPod(t *testing.T) {
 	}
 }
 
-// TestSecretLabels checks the labels of the Secret, and the annotation of pods that have its keys.
-func TestSecretLabels(t *testing.T) {
+// TestMarksSecretAndPodsOfKeys checks the labels of the Secret, and the annotation of pods that have its keys.
+func TestMarksSecretAndPodsOfKeys(t *testing.T) {
 	c, _ := start(t, fernet())
 	want := map[string]string{
 		"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion", "openstack.c5c3.io/keys": "fernet",

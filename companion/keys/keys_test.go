@@ -29,7 +29,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-func TestNoRandomness(t *testing.T) {
+func TestCreatesNoKeysWithoutEntropy(t *testing.T) {
 	broken := iotest.ErrReader(errors.New("no entropy"))
 	if _, err := Setup(broken); err == nil {
 		t.Error("made keys of nothing")
@@ -44,7 +44,7 @@ func TestNoRandomness(t *testing.T) {
 	}
 }
 
-func TestRotateRefuses(t *testing.T) {
+func TestRotateRejectsInvalidSetOrLimit(t *testing.T) {
 	key := func(seed byte) Key { k, _ := newKey(random(seed)); return k }
 	for name, tc := range map[string]struct {
 		reason string

@@ -174,8 +174,8 @@ const (
 	verified = "Approved: the request is for the node of its pod"
 )
 
-// TestRequestsVerified: only a request of the pool's service account for the node of its pod is signed.
-func TestRequestsVerified(t *testing.T) {
+// TestSignsOnlyRequestsForOwnNode: only a request of the pool's service account for the node of its pod is signed.
+func TestSignsOnlyRequestsForOwnNode(t *testing.T) {
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -311,8 +311,9 @@ func TestRequestsVerified(t *testing.T) {
 	}
 }
 
-// TestCertificate: a certificate has the name of the node, can only be used by a client, and does not outlive its authority.
-func TestCertificate(t *testing.T) {
+// TestCertificateIsLimitedToNodeAndAuthority: a certificate has the name of the node, can only be used by a client, and does not outlive
+// its authority.
+func TestCertificateIsLimitedToNodeAndAuthority(t *testing.T) {
 	for name, tc := range map[string]struct {
 		authority, want time.Time
 	}{
@@ -430,8 +431,9 @@ func records(t *testing.T, api client.Client) string {
 	return strings.Join(out, " ")
 }
 
-// TestServersVerified: the certificate of a server has the name of the node, and names of addresses that are the node's.
-func TestServersVerified(t *testing.T) {
+// TestServerCertificatesContainOnlyOwnAddresses: the certificate of a server has the name of the node, and names of addresses that are the
+// node's.
+func TestServerCertificatesContainOnlyOwnAddresses(t *testing.T) {
 	const (
 		domain  = "." + pool + ".pod"
 		own     = "10-0-0-1" + domain
@@ -621,8 +623,8 @@ func TestServer_RecordedFirst(t *testing.T) {
 	}
 }
 
-// TestServerCertificate: libvirt and QEMU accept the certificate for a server and for a client.
-func TestServerCertificate(t *testing.T) {
+// TestServerCertificateHasBothUsages: libvirt and QEMU accept the certificate for a server and for a client.
+func TestServerCertificateHasBothUsages(t *testing.T) {
 	names := []string{"10-0-0-1." + pool + ".pod", node}
 	authority := peerAuthority(t)
 	api := newAPI(nodeObject(node, "10.0.0.1"), authority, peerIssuer(false), peerRequest(t, "request", node, names...))
@@ -654,8 +656,8 @@ func TestServerCertificate(t *testing.T) {
 	}
 }
 
-// TestAuthorityMissing: no request is processed without an authority or without rights, and the condition has the reason.
-func TestAuthorityMissing(t *testing.T) {
+// TestReportsMissingAuthorityOrRights: no request is processed without an authority or without rights, and the condition has the reason.
+func TestReportsMissingAuthorityOrRights(t *testing.T) {
 	broken := secret(t, now.Add(time.Hour), true)
 	broken.Data["tls.key"] = secret(t, now.Add(time.Hour), true).Data["tls.key"]
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)

@@ -114,8 +114,8 @@ func TestRetriesFailedRunsWithDelay(t *testing.T) {
 	c.Verify()
 }
 
-// TestUnreadableOutput: exit code 0 without a readable output is no answer.
-func TestUnreadableOutput(t *testing.T) {
+// TestRetriesRunWithUnreadableOutput: exit code 0 without a readable output is no answer.
+func TestRetriesRunWithUnreadableOutput(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.LogsUnavailable = true
 	r := c.sound()
@@ -183,8 +183,8 @@ func TestNextAttemptTime(t *testing.T) {
 	}
 }
 
-// TestEarlierSpec: a Job that was created for an earlier spec and cannot start is replaced.
-func TestEarlierSpec(t *testing.T) {
+// TestReplacesBlockedJobOfEarlierSpec: a Job that was created for an earlier spec and cannot start is replaced.
+func TestReplacesBlockedJobOfEarlierSpec(t *testing.T) {
 	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }), secret())
 	r := c.sound()
 	for range 8 {
@@ -195,8 +195,8 @@ func TestEarlierSpec(t *testing.T) {
 	c.Verify()
 }
 
-// TestJob: its pod is restricted, and it has one pod that runs once.
-func TestJob(t *testing.T) {
+// TestJobRunsOneRestrictedPodOnce: a Job has one restricted pod, which runs once.
+func TestJobRunsOneRestrictedPodOnce(t *testing.T) {
 	o := object()
 	job := newJob(o, &run{JobRun: openstackv1.JobRun{Number: 1}, Request: "first", Mode: common.OVNSyncRepair})
 	pod := job.Spec.Template.Spec

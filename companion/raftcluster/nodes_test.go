@@ -108,8 +108,9 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestChassisCounted verifies that a count does not look current while the members cannot be queried, and that the last one stays.
-func TestChassisCounted(t *testing.T) {
+// TestFailedChassisCountRetainsPreviousCount verifies that a count does not look current while the members cannot be queried, and that the
+// last one stays.
+func TestFailedChassisCountRetainsPreviousCount(t *testing.T) {
 	for title, tc := range map[string]struct {
 		reason  string
 		change  func(*testing.T, *cluster)
@@ -178,8 +179,8 @@ func TestChassisCounted(t *testing.T) {
 	})
 }
 
-// TestNodeNames: nodes with any name are shown, and objects of others are not changed.
-func TestNodeNames(t *testing.T) {
+// TestRecordsNodesWithAnyName: nodes with any name are shown, and objects of others are not changed.
+func TestRecordsNodesWithAnyName(t *testing.T) {
 	foreign := &ovnchassisv1.OVNChassis{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}, Spec: ovnchassisv1.OVNChassisSpec{SystemID: "mine"},
 	}
@@ -192,9 +193,9 @@ func TestNodeNames(t *testing.T) {
 	}
 }
 
-// TestManyNodes: the number of writes per pass is limited, because others wait for the members; removed and new nodes have
+// TestLimitsWritesPerPass: the number of writes per pass is limited, because others wait for the members; removed and new nodes have
 // precedence over heartbeats.
-func TestManyNodes(t *testing.T) {
+func TestLimitsWritesPerPass(t *testing.T) {
 	c := southbound(t)
 	var all []node
 	for i := range writesLimit + 1 {
@@ -215,8 +216,9 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestChassisUnavailable: the cluster is recorded even with CRDs or permissions of an earlier version, or with failing writes.
-func TestChassisUnavailable(t *testing.T) {
+// TestRecordsClusterWithoutAccessToChassis: the cluster is recorded even with CRDs or permissions of an earlier version, or with failing
+// writes.
+func TestRecordsClusterWithoutAccessToChassis(t *testing.T) {
 	resource := schema.GroupResource{Group: "ovn.c5c3.io", Resource: "ovnchassis"}
 	for title, broken := range map[string]interceptor.Funcs{
 		"NoKind": {List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {

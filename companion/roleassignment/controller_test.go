@@ -168,8 +168,8 @@ func TestExemptUser_Missing(t *testing.T) {
 	}
 }
 
-// TestNoExemption verifies that users of other assignments keep their options.
-func TestNoExemption(t *testing.T) {
+// TestAssignmentWithoutExemptionPreservesUserOptions verifies that users of other assignments keep their options.
+func TestAssignmentWithoutExemptionPreservesUserOptions(t *testing.T) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "id-glance"), known("Project", "service",
 		"p"))
 	c.keystone.SetPassword("glance", "another")

@@ -208,8 +208,8 @@ func TestOwnedByOther(t *testing.T) {
 	}
 }
 
-// TestMetadataRetained: K-ORC keeps a finalizer on the Secret with which it logs in.
-func TestMetadataRetained(t *testing.T) {
+// TestTargetRetainsForeignMetadata: K-ORC keeps a finalizer on the Secret with which it logs in.
+func TestTargetRetainsForeignMetadata(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
 	c.update(target, func(s *corev1.Secret) {
@@ -271,8 +271,8 @@ func TestRejectedByAPI(t *testing.T) {
 	}
 }
 
-// TestCredentialMissing: a deleted aggregate, or one that is being deleted, creates nothing.
-func TestCredentialMissing(t *testing.T) {
+// TestDeletedAggregateCreatesNoSecret: a deleted aggregate, or one that is being deleted, creates nothing.
+func TestDeletedAggregateCreatesNoSecret(t *testing.T) {
 	going := aggregate()
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"foregroundDeletion"}
 	c := newCluster(t, append(sources(), going)...)
@@ -283,8 +283,8 @@ func TestCredentialMissing(t *testing.T) {
 	}
 }
 
-// TestSecrets: each source and the target trigger a pass, without duplicates.
-func TestSecrets(t *testing.T) {
+// TestWatchesSourcesAndTargetOnce: each source and the target trigger a pass, without duplicates.
+func TestWatchesSourcesAndTargetOnce(t *testing.T) {
 	a := aggregate()
 	a.Spec.Sources = append(a.Spec.Sources, source("user", "keystone-admin", "username"))
 	if diff := cmp.Diff([]string{"keystone-admin", target, "keystone-tls"}, kind.Secrets(a)); diff != "" {

@@ -33,7 +33,7 @@ func render(text, escape, value string) (string, error) {
 	return string(data["out"]), err
 }
 
-func TestTemplates(t *testing.T) {
+func TestRendersOrRejectsTemplates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason              string
 		text, escape, value string

@@ -96,8 +96,8 @@ func compare(t *testing.T, reason string, want, got any) {
 	}
 }
 
-// TestBackends: the reported capacity is the last one of the managers, while they report.
-func TestBackends(t *testing.T) {
+// TestReportsLastCapacityOfBackends: the reported capacity is the last one of the managers, while they report.
+func TestReportsLastCapacityOfBackends(t *testing.T) {
 	v := newVolumes(t)
 	start := v.clock.Now()
 	got, ready := v.after(0)
@@ -131,8 +131,8 @@ func TestBackends(t *testing.T) {
 	compare(t, "Everything reports again.", well, ready)
 }
 
-// TestSchedulersStart: restarted schedulers know no backends, which is ignored for a while.
-func TestSchedulersStart(t *testing.T) {
+// TestToleratesRestartOfSchedulers: restarted schedulers know no backends, which is ignored for a while.
+func TestToleratesRestartOfSchedulers(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.cinder.SetPools()
@@ -189,8 +189,8 @@ func TestRetainsCapacityWhileUnknown(t *testing.T) {
 		got)
 }
 
-// TestBackendsUnknown: the previous state is retained while requests fail.
-func TestBackendsUnknown(t *testing.T) {
+// TestFailedRequestsRetainBackendState: the previous state is retained while requests fail.
+func TestFailedRequestsRetainBackendState(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		prepare     func(*blockstoragetest.Cinder)
@@ -216,9 +216,9 @@ func TestBackendsUnknown(t *testing.T) {
 	}
 }
 
-// TestBackendsOrdered: a backend that was removed from the spec is not reported, and without backends, no scheduler is
+// TestReportsOnlyBackendsOfSpec: a backend that was removed from the spec is not reported, and without backends, no scheduler is
 // queried.
-func TestBackendsOrdered(t *testing.T) {
+func TestReportsOnlyBackendsOfSpec(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = s.Backends[1:] })
@@ -259,8 +259,8 @@ func TestCinderQueriedOnce(t *testing.T) {
 	}
 }
 
-// TestBackendsCrash: after a fault at any call, the status is correct in the end.
-func TestBackendsCrash(t *testing.T) {
+// TestBackendStateRecoversFromAnyFault: after a fault at any call, the status is correct in the end.
+func TestBackendStateRecoversFromAnyFault(t *testing.T) {
 	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		v := newVolumes(t)

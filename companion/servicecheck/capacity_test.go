@@ -33,8 +33,8 @@ func (c *cluster) on(host string, servers ...string) {
 	c.nova.SetHypervisors(all...)
 }
 
-// TestCapacity: servers on all nodes of the pool are counted, and the capacity of nodes that accept servers.
-func TestCapacity(t *testing.T) {
+// TestCountsServersAndAvailableCapacity: servers on all nodes of the pool are counted, and the capacity of nodes that accept servers.
+func TestCountsServersAndAvailableCapacity(t *testing.T) {
 	completeState := openstackv1.ComputeCapacity{
 		VirtualMachines: 3, TotalVCPU: 32, AvailableVCPU: 29, TotalMemoryMiB: 8192, AvailableMemoryMiB: 5120,
 	}
@@ -184,9 +184,9 @@ func TestOtherCellDown(t *testing.T) {
 	}
 }
 
-// TestCellNamed: the state of nodes in a cell whose database does not respond is unknown, and the message names the cell. They count neither
-// as up nor as down.
-func TestCellNamed(t *testing.T) {
+// TestReportsCellWithUnavailableDatabase: the state of nodes in a cell whose database does not respond is unknown, and the message names
+// the cell. They count neither as up nor as down.
+func TestReportsCellWithUnavailableDatabase(t *testing.T) {
 	c := hypervisors(t)
 	cell := &openstackv1.CellMapping{
 		ObjectMeta: metav1.ObjectMeta{Name: "nova-cell2", Namespace: namespace}, Spec: openstackv1.CellMappingSpec{Cell: "cell2"},
@@ -218,9 +218,9 @@ func TestCellNamed(t *testing.T) {
 	}
 }
 
-// TestCapacityUnknown: the previous capacity is retained while requests fail, and a capacity that was never read is unset,
+// TestFailedRequestsRetainCapacity: the previous capacity is retained while requests fail, and a capacity that was never read is unset,
 // not 0.
-func TestCapacityUnknown(t *testing.T) {
+func TestFailedRequestsRetainCapacity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		prepare func(*computetest.Nova)

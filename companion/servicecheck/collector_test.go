@@ -183,9 +183,9 @@ func TestRequestsDependOnlyOnNodes(t *testing.T) {
 	}
 }
 
-// TestSharedRecords: a check uses the records of another one in the first half of its interval, and its next pass is at the same time as
-// the next pass of the other.
-func TestSharedRecords(t *testing.T) {
+// TestChecksShareRecentRecords: a check uses the records of another one in the first half of its interval, and its next pass is at the same
+// time as the next pass of the other.
+func TestChecksShareRecentRecords(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		// takes is the time that Neutron takes to respond. after is the time between the two checks, and change happens between them.
@@ -232,8 +232,9 @@ func TestSharedRecords(t *testing.T) {
 	}
 }
 
-// TestCurrentRecords: records that another check has read before are read again before an action, and before a count of zero is reported.
-func TestCurrentRecords(t *testing.T) {
+// TestRereadsSharedRecordsBeforeActions: records that another check has read before are read again before an action, and before a count of
+// zero is reported.
+func TestRereadsSharedRecordsBeforeActions(t *testing.T) {
 	const later = 20 * time.Second
 	for name, tc := range map[string]struct {
 		reason string
@@ -330,8 +331,8 @@ func TestRecordsAfterAction(t *testing.T) {
 	}
 }
 
-// TestRecordsDropped: records that were read with credentials that no check has any more are not kept.
-func TestRecordsDropped(t *testing.T) {
+// TestDropsRecordsOfUnusedCredentials: records that were read with credentials that no check has any more are not kept.
+func TestDropsRecordsOfUnusedCredentials(t *testing.T) {
 	c := fleet(t, 2, 1, 0)
 	r := c.reconciler(c.api, c.nova)
 	c.passOf(r, "pool-0")
@@ -347,8 +348,8 @@ func TestRecordsDropped(t *testing.T) {
 	}
 }
 
-// TestSharedFailure: a failure is shared for a few seconds, so that not each check waits for a service that does not respond.
-func TestSharedFailure(t *testing.T) {
+// TestChecksShareRecentFailure: a failure is shared for a few seconds, so that not each check waits for a service that does not respond.
+func TestChecksShareRecentFailure(t *testing.T) {
 	c := fleet(t, 3, 3, 0)
 	count := &requests{RoundTripper: c.nova, counts: map[string]int{}}
 	r := c.reconciler(c.api, count)
@@ -368,8 +369,8 @@ func TestSharedFailure(t *testing.T) {
 	}
 }
 
-// TestPassDeadline: the reads of a pass have a common deadline, in addition to the timeout of each request.
-func TestPassDeadline(t *testing.T) {
+// TestReadsOfPassHaveCommonDeadline: the reads of a pass have a common deadline, in addition to the timeout of each request.
+func TestReadsOfPassHaveCommonDeadline(t *testing.T) {
 	c := fleet(t, 1, 1, 0)
 	lists := 0
 	r := c.reconciler(c.api, c.nova)

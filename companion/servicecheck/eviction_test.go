@@ -367,8 +367,8 @@ func (l lockedNova) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 }
 
-// TestEvictionEnabled: a node without servers is not empty while its nova-compute accepts new ones.
-func TestEvictionEnabled(t *testing.T) {
+// TestEvictionWaitsForDisabledCompute: a node without servers is not empty while its nova-compute accepts new ones.
+func TestEvictionWaitsForDisabledCompute(t *testing.T) {
 	c := evicting(t)
 	c.cordon("node-1", true)
 	want := "False Evicting: node-1 may have servers: its nova-compute accepts new servers"
@@ -397,9 +397,9 @@ func TestOneByOne(t *testing.T) {
 	}
 }
 
-// TestEvictionCrash: after a fault at any call, and with another leader, the node has no servers in the end, each server was
+// TestEvictionRecoversFromAnyFault: after a fault at any call, and with another leader, the node has no servers in the end, each server was
 // migrated once, and the node is enabled again when it is uncordoned.
-func TestEvictionCrash(t *testing.T) {
+func TestEvictionRecoversFromAnyFault(t *testing.T) {
 	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		c := evicting(t, runs("a"), runs("b"))

@@ -340,8 +340,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestUnobservedNodes: nodes that had no pod during any pass are ignored.
-func TestUnobservedNodes(t *testing.T) {
+// TestRetainsRecordsOfUnobservedNodes: nodes that had no pod during any pass are ignored.
+func TestRetainsRecordsOfUnobservedNodes(t *testing.T) {
 	c := hypervisors(t)
 	c.pods(pool, 1, "node-2")
 	c.stopReporting("node-1")
@@ -382,9 +382,9 @@ func TestNodesComeBack(t *testing.T) {
 	}
 }
 
-// TestNodesCrash: after a fault at any call, and with another leader, all records of the removed node are deleted in the end,
-// and none of other nodes.
-func TestNodesCrash(t *testing.T) {
+// TestRecordRemovalRecoversFromAnyFault: after a fault at any call, and with another leader, all records of the removed node are deleted in
+// the end, and none of other nodes.
+func TestRecordRemovalRecoversFromAnyFault(t *testing.T) {
 	life := func(t *testing.T, at faultinjection.Point) *faultinjection.API {
 		t.Helper()
 		c := hypervisors(t)

@@ -11,10 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-// TestCredentialMissing: no record is removed of a process that reports, of an existing pod or one that its StatefulSet may
-// create again, of a binary that is not in the spec, or of a hypervisor; all records of other pods that were scaled down are
-// removed.
-func TestCredentialMissing(t *testing.T) {
+// TestRemovesOnlyRecordsOfScaledDownPods: no record is removed of a process that reports, of an existing pod or one that its StatefulSet
+// may create again, of a binary that is not in the spec, or of a hypervisor; all records of other pods that were scaled down are removed.
+func TestRemovesOnlyRecordsOfScaledDownPods(t *testing.T) {
 	sets := []string{"nova-conductor", "nova-cell1-conductor", "nova-scheduler", "nova", "nova-1"}
 	binaries := []string{"nova-conductor", "nova-scheduler", "nova-compute", "nova-consoleauth"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,8 +18,8 @@ func TestKind(t *testing.T) {
 	})
 }
 
-// TestJobs: only Jobs of the CronJob trigger a pass.
-func TestJobs(t *testing.T) {
+// TestWatchesOnlyJobsOfCronJob: only Jobs of the CronJob trigger a pass.
+func TestWatchesOnlyJobsOfCronJob(t *testing.T) {
 	r := &openstackv1.TestReport{Spec: openstackv1.TestReportSpec{CronJobName: "tempest"}}
 	for job, want := range map[string]bool{"tempest-28371": true, "tempest": false, "nova-archive-1": false} {
 		if got := names(r, "Job", job); got != want {

@@ -16,8 +16,8 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestPodsOf: a Job's own pods, the newest last; for the same second, sorted by name.
-func TestPodsOf(t *testing.T) {
+// TestListPodsSortsOwnPodsByAge: a Job's own pods are listed, the newest last, and pods of the same second by name.
+func TestListPodsSortsOwnPodsByAge(t *testing.T) {
 	job, other := &batchv1.Job{}, &batchv1.Job{}
 	job.Name, job.UID, other.Name, other.UID = "job", "job-uid", "other", "other-uid"
 	pod := func(name string, seconds int, of *batchv1.Job) corev1.Pod {
@@ -123,8 +123,8 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestOutputOf: the last fifty lines of one container are requested.
-func TestOutputOf(t *testing.T) {
+// TestOutputRequestsLastLinesOfContainer: the last fifty lines of one container are requested.
+func TestOutputRequestsLastLinesOfContainer(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "cloud"}}
 	api := fake.NewClientset(pod)
 	if _, err := Output(api.CoreV1(), 50)(context.Background(), pod, "keystone"); err != nil {
@@ -139,8 +139,8 @@ func TestOutputOf(t *testing.T) {
 	}
 }
 
-// TestResultMessage: the termination message of the container, and the image that ran.
-func TestResultMessage(t *testing.T) {
+// TestResultContainsTerminationMessage: the result contains the message of the container, and no digest without an image ID.
+func TestResultContainsTerminationMessage(t *testing.T) {
 	j := job()
 	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	pod := corev1.Pod{
@@ -156,7 +156,7 @@ func TestResultMessage(t *testing.T) {
 	}
 }
 
-func TestResultOf(t *testing.T) {
+func TestGetResult(t *testing.T) {
 	terminated := func(name string, code int32) corev1.ContainerStatus {
 		return corev1.ContainerStatus{
 			Name: name, ImageID: "docker-pullable://registry.example.com/keystone@sha256:0123",

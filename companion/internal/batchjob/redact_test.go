@@ -38,7 +38,7 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-func TestExcerpt(t *testing.T) {
+func TestTailForStatusRedactsAndLimitsOutput(t *testing.T) {
 	long := strings.Repeat("é"+strings.Repeat("x", 78)+"\n", 200) + "mysql://a:hunter2@b\nthe end\n"
 	got := TailForStatus(long)
 	if len(got) > maxLog || !strings.HasPrefix(got, "é") || !strings.HasSuffix(got, "\nmysql://a:***@b\nthe end") {

@@ -74,8 +74,9 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestServicesPartial: hypervisors of a cell whose database does not respond are listed, and are not treated as missing.
-func TestServicesPartial(t *testing.T) {
+// TestListsServicesOfUnavailableCellAsUnknown: hypervisors of a cell whose database does not respond are listed, and are not treated as
+// missing.
+func TestListsServicesOfUnavailableCellAsUnknown(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	up := compute.Service{ID: "1", Binary: compute.Compute, Host: "node-1", Up: true}
 	conductor := compute.Service{ID: "3", Binary: "nova-conductor", Host: "conductor-0", Up: true}
@@ -240,8 +241,8 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(r)
 }
 
-// TestHypervisorPages: all pages are read, although their links have the public address, and a page that fails is a failure.
-func TestHypervisorPages(t *testing.T) {
+// TestListsHypervisorsOfAllPages: all pages are read, although their links have the public address, and a page that fails is a failure.
+func TestListsHypervisorsOfAllPages(t *testing.T) {
 	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
 	var all []computetest.Hypervisor
 	want := map[string]compute.Hypervisor{}

@@ -357,8 +357,8 @@ func TestReadsRolloutStatusOfWorkloads(t *testing.T) {
 	}
 }
 
-// TestLongName: a name has at most 63 characters after the slash.
-func TestLongName(t *testing.T) {
+// TestAnnotationLimitsNameTo63Characters: a name has at most 63 characters after the slash.
+func TestAnnotationLimitsNameTo63Characters(t *testing.T) {
 	for length, full := range map[int]bool{63: true, 64: false} {
 		name := strings.Repeat("x", length)
 		got := Annotation("keys/", name)

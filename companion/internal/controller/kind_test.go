@@ -269,9 +269,9 @@ func TestWritesStatusBeforeAction(t *testing.T) {
 	}
 }
 
-// TestCredentialMissing: an object that does not exist or is being deleted is not observed, unless the kind finalizes, and no
-// state of it is kept.
-func TestCredentialMissing(t *testing.T) {
+// TestObservesDeletedObjectsOnlyToFinalize: an object that does not exist or is being deleted is not observed, unless the kind finalizes,
+// and no state of it is kept.
+func TestObservesDeletedObjectsOnlyToFinalize(t *testing.T) {
 	deleted := newObject()
 	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now}, []string{"somebody/else"}
 	for name, tc := range map[string]struct {
@@ -335,8 +335,8 @@ func TestExportsMetricsOfStatus(t *testing.T) {
 	}
 }
 
-// TestConflictBackoff: repeated conflicts of an object are retried less and less often, until a pass without one.
-func TestConflictBackoff(t *testing.T) {
+// TestRepeatedConflictsIncreaseRequeueDelay: repeated conflicts of an object are retried less and less often, until a pass without one.
+func TestRepeatedConflictsIncreaseRequeueDelay(t *testing.T) {
 	env, key := &Env{}, client.ObjectKey{Name: "a"}
 	for _, want := range []time.Duration{MinRequeueInterval, 2 * MinRequeueInterval, 4 * MinRequeueInterval} {
 		if got := env.conflicted(key); got != want {

@@ -52,7 +52,7 @@ func (r *recorder) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _
 	*r = recorder{kind, reason, action}
 }
 
-func TestEventAction(t *testing.T) {
+func TestEventsHaveActionReconcile(t *testing.T) {
 	got := &recorder{}
 	(&Env{Events: got}).Event(newObject(), "Normal", "Made", "made it")
 	if want := (recorder{"Normal", "Made", "Reconcile"}); *got != want {
@@ -60,8 +60,8 @@ func TestEventAction(t *testing.T) {
 	}
 }
 
-// TestConditionMetric: dashboards and alerts use this metric name.
-func TestConditionMetric(t *testing.T) {
+// TestConditionMetricHasStableName: dashboards and alerts use this metric name.
+func TestConditionMetricHasStableName(t *testing.T) {
 	m := NewMetrics("test")
 	m.setMetrics(newObject(), nil, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}})
 	registry := prometheus.NewPedanticRegistry()

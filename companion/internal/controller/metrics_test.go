@@ -99,8 +99,8 @@ func TestUnix(t *testing.T) {
 	}
 }
 
-// TestHelp: metrics have a help text, and a histogram has the requested buckets.
-func TestHelp(t *testing.T) {
+// TestMetricsHaveHelpAndBuckets: metrics have a help text, and a histogram has the requested buckets.
+func TestMetricsHaveHelpAndBuckets(t *testing.T) {
 	m := NewMetrics("test")
 	for _, vector := range []prometheus.Collector{
 		m.Gauge("a", "It is it.", "more"), m.Counter("b", "It is it."), m.Histogram("c", "It is it.", []float64{7}),

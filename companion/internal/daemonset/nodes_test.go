@@ -90,8 +90,8 @@ func names(nodes []daemonset.Node) (out []string) {
 	return out
 }
 
-// TestNodesRevisions: a node has the revision and the creation time of its pod.
-func TestNodesRevisions(t *testing.T) {
+// TestNodesHaveRevisionAndCreationTime: a node has the revision and the creation time of its pod.
+func TestNodesHaveRevisionAndCreationTime(t *testing.T) {
 	set := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "nova-compute", Namespace: "pool", UID: "of-the-set"},
 		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nova-compute"}}},
@@ -115,8 +115,8 @@ func TestNodesRevisions(t *testing.T) {
 	}
 }
 
-// TestNodesPages: the nodes of all pages of pods are found.
-func TestNodesPages(t *testing.T) {
+// TestFindsNodesOfAllPages: the nodes of all pages of pods are found.
+func TestFindsNodesOfAllPages(t *testing.T) {
 	set := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "nova-compute", Namespace: "pool", UID: "of-the-set"},
 		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nova-compute"}}},

@@ -68,8 +68,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestAdministratorsErrors: errors contain the message of Keystone.
-func TestAdministratorsErrors(t *testing.T) {
+// TestAdministratorErrorsContainResponse: errors contain the message of Keystone.
+func TestAdministratorErrorsContainResponse(t *testing.T) {
 	k := identitytest.New(map[string]string{"admin": password})
 	u := administrator(t, k)
 	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodGet, http.MethodPatch} {

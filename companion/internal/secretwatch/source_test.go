@@ -156,8 +156,8 @@ func TestWatchesEachSecretOnce(t *testing.T) {
 	}
 }
 
-// TestNoOwner: a nil Source, and one whose controller has not started, watch nothing.
-func TestNoOwner(t *testing.T) {
+// TestUnstartedSourceWatchesNoSecrets: a nil Source, and one whose controller has not started, watch nothing.
+func TestUnstartedSourceWatchesNoSecrets(t *testing.T) {
 	var none *Source
 	none.Watch(key("clouds"), "keystone-admin")
 	s := with(newAPI(t))
