@@ -10,10 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// TestNames checks that the names of a definition never change: Crossplane rejects a definition that is installed with other names,
-// including an additional short name or category, and therefore the complete package. (The rule self == oldSelf of spec.names and
-// spec.claimNames.)
-func TestNames(t *testing.T) {
+// TestDefinitionNamesNeverChange checks that the names of a definition never change: Crossplane rejects a definition that is installed with
+// other names, including an additional short name or category, and therefore the complete package. (The rule self == oldSelf of spec.names
+// and spec.claimNames.)
+func TestDefinitionNamesNeverChange(t *testing.T) {
 	type names = apiextensionsv1.CustomResourceDefinitionNames
 	of := func(kind, plural, singular string) names {
 		return names{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: singular, Categories: []string{"cobaltcore"}}

@@ -71,8 +71,8 @@ var keystoneServiceCases = kindCases{
 	},
 }
 
-// TestReservedTypes checks that the rule of the definition and the rule of the function are equal.
-func TestReservedTypes(t *testing.T) {
+// TestDefinitionAndFunctionReserveSameTypes checks that the rule of the definition and the rule of the function are equal.
+func TestDefinitionAndFunctionReserveSameTypes(t *testing.T) {
 	doc, err := apis.Definition("keystoneservice")
 	if err != nil {
 		t.Fatal(err)

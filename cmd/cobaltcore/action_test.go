@@ -63,8 +63,9 @@ func TestActionPassesInputsToCommand(t *testing.T) {
 	}
 }
 
-// TestPreCommit tests that the hook for pre-commit calls a command that exists, and that needs no file among its arguments.
-func TestPreCommit(t *testing.T) {
+// TestPreCommitHookRunsExistingCommand tests that the hook for pre-commit calls a command that exists, and that needs no file among its
+// arguments.
+func TestPreCommitHookRunsExistingCommand(t *testing.T) {
 	data, err := os.ReadFile("../../.pre-commit-hooks.yaml")
 	if err != nil {
 		t.Fatal(err)

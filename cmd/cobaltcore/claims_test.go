@@ -58,9 +58,9 @@ func TestInvalidClaimsAreRejected(t *testing.T) {
 	}
 }
 
-// TestRejectedTogether runs the claims of each folder of test/claims/testdata together, in the order of their files: one of them is
-// rejected with the message in the .want file and exit code 1.
-func TestRejectedTogether(t *testing.T) {
+// TestRejectsInvalidClaimAmongOthers runs the claims of each folder of test/claims/testdata together, in the order of their files: one of
+// them is rejected with the message in the .want file and exit code 1.
+func TestRejectsInvalidClaimAmongOthers(t *testing.T) {
 	entries, err := os.ReadDir(claims + "/testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func TestRejectedTogether(t *testing.T) {
 	}
 }
 
-// TestRejectedPlatform runs every PlatformConfig of test/claims/platforms with the example's claim: each is rejected with the message in the
-// .want file and exit code 1.
-func TestRejectedPlatform(t *testing.T) {
+// TestRejectsInvalidPlatformConfig runs every PlatformConfig of test/claims/platforms with the example's claim: each is rejected with the
+// message in the .want file and exit code 1.
+func TestRejectsInvalidPlatformConfig(t *testing.T) {
 	files, err := filepath.Glob(claims + "/platforms/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no PlatformConfigs: %v", err)

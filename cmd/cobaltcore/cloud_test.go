@@ -46,8 +46,8 @@ func patchedDocument(t *testing.T, document []byte, patch string) []byte {
 	return out
 }
 
-// TestPlanCloud verifies that the plan of an OpenStackCluster has the changes of each of its claims, and their verdicts.
-func TestPlanCloud(t *testing.T) {
+// TestPlanOfCloudIncludesItsClaims verifies that the plan of an OpenStackCluster has the changes of each of its claims, and their verdicts.
+func TestPlanOfCloudIncludesItsClaims(t *testing.T) {
 	const keystone = "{spec: {controlPlane: {spec: {services: {keystone: {config: {DEFAULT: {max_token_size: 300}}}}}}}}"
 	for name, tc := range map[string]struct {
 		reason, edit, platform string

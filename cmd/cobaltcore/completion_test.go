@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCompletionScripts tests that each shell accepts its script, if the shell is installed.
-func TestCompletionScripts(t *testing.T) {
+// TestShellsAcceptCompletionScripts tests that each shell accepts its script, if the shell is installed.
+func TestShellsAcceptCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			var out, errOut bytes.Buffer
@@ -29,7 +29,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
+func TestCompletesCommandsFlagsAndArguments(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []string

@@ -310,8 +310,9 @@ func (c *cloud) pendingVolume(scheduler string) {
 
 const unscheduled = `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: %q}]}`
 
-// TestDoctorFaults breaks one object of a composed cloud each, and expects its cause as the first one, with the next command.
-func TestDoctorFaults(t *testing.T) {
+// TestDoctorFindsCauseOfEachFault breaks one object of a composed cloud each, and expects its cause as the first one, with the next
+// command.
+func TestDoctorFindsCauseOfEachFault(t *testing.T) {
 	const workload, kind = "keystone", "Deployment"
 	tests := map[string]struct {
 		reason string
@@ -861,9 +862,9 @@ func permission(verb string, kind schema.GroupKind) string {
 	return verb + " " + kind.Group + "/" + name
 }
 
-// TestDoctorPermissions checks that the ClusterRole in the documentation grants to read, and nothing else, all kinds that are composed and all
-// claims and composite resources, and no Secrets.
-func TestDoctorPermissions(t *testing.T) {
+// TestDoctorRoleReadsAllKindsExceptSecrets checks that the ClusterRole in the documentation grants to read, and nothing else, all kinds
+// that are composed and all claims and composite resources, and no Secrets.
+func TestDoctorRoleReadsAllKindsExceptSecrets(t *testing.T) {
 	rules := documentedRules(t, "doctor")
 	kinds := readiness.Rules.Kinds()
 	for _, kind := range doctor.Kinds() {
@@ -881,16 +882,16 @@ func TestDoctorPermissions(t *testing.T) {
 	}
 }
 
-// TestDoctorReady tests that a composed cloud has no cause: the rules of the functions and of the doctor are the same.
-func TestDoctorReady(t *testing.T) {
+// TestDoctorFindsNoCauseInReadyCloud tests that a composed cloud has no cause: the rules of the functions and of the doctor are the same.
+func TestDoctorFindsNoCauseInReadyCloud(t *testing.T) {
 	if report := newCloud(t).diagnose(); !report.Ready || len(report.Causes) > 0 {
 		t.Errorf("ready: %t, causes: %v", report.Ready, report.Causes)
 	}
 }
 
-// TestDoctorCapture tests that the command writes an archive of a folder's objects without secrets, and that the archive has the same
-// diagnosis.
-func TestDoctorCapture(t *testing.T) {
+// TestDoctorCaptureHidesSecretsAndRetainsDiagnosis tests that the command writes an archive of a folder's objects without secrets, and that
+// the archive has the same diagnosis.
+func TestDoctorCaptureHidesSecretsAndRetainsDiagnosis(t *testing.T) {
 	const secret = "S3CR3T"
 	c := newCloud(t)
 	c.down("Deployment", "keystone", waiting("CrashLoopBackOff", "cannot connect to mysql://nova:"+secret+"@mariadb/nova"))

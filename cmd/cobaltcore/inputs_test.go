@@ -211,8 +211,8 @@ func TestPrintsMultipleClaimsAsJSON(t *testing.T) {
 	}
 }
 
-// TestImages checks that a mirror gets all images of pods, of operators' objects and of other clusters.
-func TestImages(t *testing.T) {
+// TestListsAllImagesForMirror checks that a mirror gets all images of pods, of operators' objects and of other clusters.
+func TestListsAllImagesForMirror(t *testing.T) {
 	var out, errOut bytes.Buffer
 	args := []string{"images", "-f", "-", "--format", "json"}
 	in := content(t, "control-plane.yaml", "storage.yaml", "hypervisors.yaml")

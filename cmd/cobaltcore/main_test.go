@@ -91,7 +91,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestExitCodes(t *testing.T) {
+func TestExitCodeMatchesKindOfError(t *testing.T) {
 	used := t.TempDir()
 	if err := os.WriteFile(filepath.Join(used, "mine.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -192,8 +192,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestStandardInput: - is the same as the file, and so is the default.
-func TestStandardInput(t *testing.T) {
+// TestStandardInputEqualsFileAndDefault: - is the same as the file, and so is the default.
+func TestStandardInputEqualsFileAndDefault(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "claim.yaml")
 	if err := os.WriteFile(file, examples.Claim, 0o600); err != nil {
 		t.Fatal(err)
@@ -210,8 +210,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// TestOut: a folder holds one file for each object, and the next preview replaces them, but nothing else.
-func TestOut(t *testing.T) {
+// TestOutputFolderContainsLatestPreview: a folder holds one file for each object, and the next preview replaces them, but nothing else.
+func TestOutputFolderContainsLatestPreview(t *testing.T) {
 	claims := controlPlanes(t)
 	dir := filepath.Join(t.TempDir(), "new", "out")
 	r := shownJSON(t, claims["full.yaml"], "-o", dir)
@@ -279,8 +279,8 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// TestStage checks that a stage shows the objects of all stages up to it, in every format, and in the folder.
-func TestStage(t *testing.T) {
+// TestStageIncludesObjectsOfEarlierStages checks that a stage shows the objects of all stages up to it, in every format, and in the folder.
+func TestStageIncludesObjectsOfEarlierStages(t *testing.T) {
 	all := shownJSON(t, examples.Claim)
 	for n := 1; n <= all.Stages; n += effort.Of(5, 1) {
 		stage := fmt.Sprintf("--stage=%d", n)
@@ -307,8 +307,9 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestMultipleClaims checks that a claim is previewed together with its referenced claims, in any order; a missing claim is an error.
-func TestMultipleClaims(t *testing.T) {
+// TestMultipleClaimsResolveReferences checks that a claim is previewed together with its referenced claims, in any order; a missing claim
+// is an error.
+func TestMultipleClaimsResolveReferences(t *testing.T) {
 	const plane, pool = "../../examples/hypervisor/control-plane.yaml", "../../examples/hypervisor/claim.yaml"
 	var out, errOut bytes.Buffer
 	if code := run([]string{"preview", "-f", plane, "-f", pool}, strings.NewReader(""), &out, &errOut); code != 0 {

@@ -297,8 +297,9 @@ var suspicious = map[string]*regexp.Regexp{
 // secretNames are keys that hold a secret wherever they hold a text.
 var secretNames = regexp.MustCompile(`(?i)(password|passphrase|secret|private.?key|credential)$`)
 
-// TestNoSecret searches for secret values in all output, and in the responses of functions to observed objects that contain many of them.
-func TestNoSecret(t *testing.T) {
+// TestOutputContainsNoSecretValues searches for secret values in all output, and in the responses of functions to observed objects that
+// contain many of them.
+func TestOutputContainsNoSecretValues(t *testing.T) {
 	searched := map[string]bool{} // Examples and formats have most lines in common, and every form is in one line.
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {

@@ -87,9 +87,9 @@ func rulesOf(rules []rbacv1.PolicyRule) map[string]bool {
 	return out
 }
 
-// TestPlanPermissions checks that the ClusterRole in the documentation grants to read, and nothing else, all kinds that Crossplane may
-// compose directly, and no Secrets.
-func TestPlanPermissions(t *testing.T) {
+// TestPlanRoleReadsAllKindsExceptSecrets checks that the ClusterRole in the documentation grants to read, and nothing else, all kinds that
+// Crossplane may compose directly, and no Secrets.
+func TestPlanRoleReadsAllKindsExceptSecrets(t *testing.T) {
 	data, err := os.ReadFile("../../package/chart/generated/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -141,8 +141,8 @@ func TestPlanClusterJSON(t *testing.T) {
 	checkPlanSchema(t, out)
 }
 
-// TestPlanCluster checks plans of the StorageCluster of the complete example against a cluster that differs from it.
-func TestPlanCluster(t *testing.T) {
+// TestPlanComparesClaimWithCluster checks plans of the StorageCluster of the complete example against a cluster that differs from it.
+func TestPlanComparesClaimWithCluster(t *testing.T) {
 	none := planEdit{Claim: "storage.yaml"}
 	cases := map[string]struct {
 		reason  string

@@ -123,8 +123,8 @@ func printedPlan(t testing.TB, e planEdit, format string) string {
 	return out.String()
 }
 
-// TestPlanEdits checks the verdict of each edit of the table, and that a measured edit has a heading in the evidence.
-func TestPlanEdits(t *testing.T) {
+// TestPlanReportsImpactOfEachEdit checks the verdict of each edit of the table, and that a measured edit has a heading in the evidence.
+func TestPlanReportsImpactOfEachEdit(t *testing.T) {
 	cloud := completeCloud(t)
 	evidence, err := os.ReadFile("../../docs/reference/test-evidence.md")
 	if err != nil {
@@ -169,8 +169,8 @@ func TestPlanEdits(t *testing.T) {
 	}
 }
 
-// TestPlanEqual checks that equal claims give no change, whatever their formatting, and also as dumped from a cluster.
-func TestPlanEqual(t *testing.T) {
+// TestPlanOfEqualClaimsIsEmpty checks that equal claims give no change, whatever their formatting, and also as dumped from a cluster.
+func TestPlanOfEqualClaimsIsEmpty(t *testing.T) {
 	cloud := completeCloud(t)
 	cases := map[string]func(claim map[string]any) map[string]any{
 		"the same file": func(claim map[string]any) map[string]any { return claim },
@@ -216,9 +216,9 @@ func TestPlanEqual(t *testing.T) {
 	}
 }
 
-// TestPlanDump checks that a dump of kubectl is the state before the edit, in each form that kubectl writes, and that the fields of API
-// servers and Crossplane are no differences: on either side.
-func TestPlanDump(t *testing.T) {
+// TestPlanComparesWithKubectlDump checks that a dump of kubectl is the state before the edit, in each form that kubectl writes, and that
+// the fields of API servers and Crossplane are no differences: on either side.
+func TestPlanComparesWithKubectlDump(t *testing.T) {
 	claim := string(completeInput(t, planEdit{}).Claims[0].Data)
 	object := map[string]any{}
 	if err := yaml.Unmarshal([]byte(claim), &object); err != nil {
@@ -355,8 +355,8 @@ func planned(t testing.TB, e planEdit, args ...string) (code int, out, errOut st
 	return code, stdout.String(), strings.ReplaceAll(stderr.String(), dir, "DIR")
 }
 
-// TestPlanOutput compares the output of one edit in each format with testdata/plan.
-func TestPlanOutput(t *testing.T) {
+// TestPlanOutputMatchesGoldenFiles compares the output of one edit in each format with testdata/plan.
+func TestPlanOutputMatchesGoldenFiles(t *testing.T) {
 	edit := planEdit{Claim: "hypervisors.yaml", Patch: map[string]any{"spec": map[string]any{
 		"maxUnavailable": "10%", "agents": map[string]any{"ovnController": map[string]any{"resources": map[string]any{"requests": map[string]any{"cpu": "200m"}}}},
 	}}}
@@ -374,7 +374,7 @@ func TestPlanOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := gocmp.Diff(string(want), out); diff != "" {
-				t.Errorf("-want, +got; go test ./cmd/cobaltcore -run TestPlanOutput -update-plans writes the file:\n%s", diff)
+				t.Errorf("-want, +got; go test ./cmd/cobaltcore -run TestPlanOutputMatchesGoldenFiles -update-plans writes the file:\n%s", diff)
 			}
 		})
 	}
@@ -409,8 +409,8 @@ func TestPlanExitCode(t *testing.T) {
 	}
 }
 
-// TestPlanErrors checks that a refused edit has the file, the line and the field, as in validate.
-func TestPlanErrors(t *testing.T) {
+// TestPlanErrorContainsFileLineAndField checks that a refused edit has the file, the line and the field, as in validate.
+func TestPlanErrorContainsFileLineAndField(t *testing.T) {
 	_, _, errOut := planned(t, planEdit{Claim: "storage.yaml", Patch: map[string]any{"spec": map[string]any{"deletionPolicy": "many"}}})
 	if !strings.Contains(errOut, "DIR/storage.yaml:") || !strings.Contains(errOut, "spec.deletionPolicy: ") {
 		t.Errorf("want file, line and field: %s", errOut)
@@ -434,8 +434,10 @@ func TestPlanHidesSecrets(t *testing.T) {
 	}
 }
 
-// TestPlanSchema checks that the JSON output has the fields of docs/reference/schema/plan.json, and no others.
-func TestPlanSchema(t *testing.T) { checkPlanSchema(t, printedPlan(t, planEdits(t)[0], "json")) }
+// TestPlanJSONMatchesItsSchema checks that the JSON output has the fields of docs/reference/schema/plan.json, and no others.
+func TestPlanJSONMatchesItsSchema(t *testing.T) {
+	checkPlanSchema(t, printedPlan(t, planEdits(t)[0], "json"))
+}
 
 // checkPlanSchema checks the JSON output of a plan.
 func checkPlanSchema(t *testing.T, out string) {

@@ -72,10 +72,10 @@ func TestSARIFMatchesSchema(t *testing.T) {
 	}
 }
 
-// TestJUnit validates the output with the XML Schema of JUnit, testdata/schema/junit-10.xsd: elements, their attributes and where text is
-// allowed. There is no library for XML Schema in Go; the order of elements and the patterns of attributes, which the output does not use, are
-// not validated.
-func TestJUnit(t *testing.T) {
+// TestJUnitReportsMatchXMLSchema validates the output with the XML Schema of JUnit, testdata/schema/junit-10.xsd: elements, their
+// attributes and where text is allowed. There is no library for XML Schema in Go; the order of elements and the patterns of attributes,
+// which the output does not use, are not validated.
+func TestJUnitReportsMatchXMLSchema(t *testing.T) {
 	data, err := os.ReadFile("testdata/schema/junit-10.xsd")
 	if err != nil {
 		t.Fatal(err)
@@ -169,9 +169,9 @@ func (n xmlNode) problems(of xmlNode) []string {
 	return out
 }
 
-// TestPublishedSchemas tests that the schemas for editors and portals accept every claim of the examples and of test/claims that the schema of
-// the API accepts, and that they reject unknown fields.
-func TestPublishedSchemas(t *testing.T) {
+// TestPublishedSchemasAcceptClaimsWithKnownFields tests that the schemas for editors and portals accept every claim of the examples and of
+// test/claims that the schema of the API accepts, and that they reject unknown fields.
+func TestPublishedSchemasAcceptClaimsWithKnownFields(t *testing.T) {
 	accepted, rejected := 0, 0
 	for _, folder := range []string{"../../examples", "../../test/claims"} {
 		for _, file := range yamlFiles(t, folder) {
