@@ -63,8 +63,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestCacheImages checks that images with a client of memcached can encrypt its entries.
-func TestCacheImages(t *testing.T) {
+// TestMemcachedImagesRequireCryptography checks that images with a client of memcached can encrypt its entries.
+func TestMemcachedImagesRequireCryptography(t *testing.T) {
 	clients := 0
 	for _, i := range table(t) {
 		if slices.Contains(i.Requires, "python-memcached") || slices.Contains(i.Requires, "pymemcache") {
@@ -79,8 +79,8 @@ func TestCacheImages(t *testing.T) {
 	}
 }
 
-// TestRevisions: what is patched has a revision in its tag, and only that.
-func TestRevisions(t *testing.T) {
+// TestOnlyPatchedImagesHaveRevisions: an image has a revision in its tag if, and only if, it is patched.
+func TestOnlyPatchedImagesHaveRevisions(t *testing.T) {
 	for _, i := range table(t) {
 		for _, r := range release.Releases() {
 			patches, err := i.Patches(r)

@@ -54,7 +54,7 @@ spec:
   resourceRef: {apiVersion: crossplane.c5c3.io/v1alpha1, kind: XControlPlaneCluster, name: cloud-x7k2p}
 `
 
-func TestClaimsPolicy(t *testing.T) {
+func TestClaimsPolicyRestrictsTenants(t *testing.T) {
 	claims := claimValidator(t)
 	cases := map[string]struct {
 		reason string
@@ -117,7 +117,7 @@ func TestClaimsPolicy(t *testing.T) {
 	}
 }
 
-func TestCompositesPolicy(t *testing.T) {
+func TestCompositesPolicyRejectsDirectDeletion(t *testing.T) {
 	const (
 		claimed  = "metadata: {name: cloud-x7k2p}\nspec: {claimRef: {kind: ControlPlaneCluster, namespace: tenant-a, name: cloud}}"
 		alone    = "metadata: {name: cloud}\nspec: {}"

@@ -210,9 +210,9 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 	}
 }
 
-// TestPriorityClasses proves that every cluster has the classes that composed pods name, that infrastructure goes before services, and that
-// classes stay when the chart is removed: Kubernetes creates no pod of a class that there is not.
-func TestPriorityClasses(t *testing.T) {
+// TestClustersHavePriorityClassesOfPods proves that every cluster has the classes that composed pods name, that infrastructure goes before
+// services, and that classes stay when the chart is removed: Kubernetes creates no pod of a class that there is not.
+func TestClustersHavePriorityClassesOfPods(t *testing.T) {
 	type priority struct {
 		Value    float64 // As YAML has it.
 		Preempts string

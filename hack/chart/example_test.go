@@ -21,12 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "write the example of the admission policies")
 
-// TestAdmissionExample checks that the example for rendering without a cluster equals the policies of the chart.
-func TestAdmissionExample(t *testing.T) {
+// TestAdmissionExampleEqualsChart checks that the example for rendering without a cluster equals the policies of the chart.
+func TestAdmissionExampleEqualsChart(t *testing.T) {
 	objects := rendered(t, domain)
 	var want bytes.Buffer
 	want.WriteString("# The admission policies as the chart installs them by default, for `crossplane render` (docs/ci.md).\n" +
-		"# Made of the chart: HELM=… go test ./hack/chart -run TestAdmissionExample -update\n")
+		"# Made of the chart: HELM=… go test ./hack/chart -run TestAdmissionExampleEqualsChart -update\n")
 	for _, key := range slices.Sorted(maps.Keys(objects)) {
 		if strings.HasPrefix(key, "ValidatingAdmissionPolicy") {
 			data, err := yaml.Marshal(objects[key])
@@ -52,8 +52,8 @@ func TestAdmissionExample(t *testing.T) {
 	}
 }
 
-// TestAdmissionSufficient checks that the function accepts the policies of the chart.
-func TestAdmissionSufficient(t *testing.T) {
+// TestFunctionAcceptsPoliciesOfChart checks that the function accepts the policies of the chart.
+func TestFunctionAcceptsPoliciesOfChart(t *testing.T) {
 	required := map[string][]*structpb.Struct{}
 	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(examples.Admission))); ; {
 		doc, err := r.Read()

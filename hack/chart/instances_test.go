@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestDeletionPolicy: a claim whose data is to stay goes when that is in force, and no claim stays for ever.
-func TestDeletionPolicy(t *testing.T) {
+// TestDeletionWaitsForEffectiveRetainPolicy: a claim with Retain is deleted only when Retain is in force, and every claim can be deleted.
+func TestDeletionWaitsForEffectiveRetainPolicy(t *testing.T) {
 	const late = "spec.deletionPolicy is Retain, but not in force yet"
 	cases := map[string]struct{ reason, claim, user, group, want string }{
 		"NotInForce":    {"Objects with data would be deleted.", "spec: {deletionPolicy: Retain}\nstatus: {deletionPolicy: Delete}", tenant, "", late},
@@ -187,8 +187,8 @@ spec:
 `
 )
 
-// TestCompanionPolicy checks that a companion's token grants access only to its control plane's keys in the store.
-func TestCompanionPolicy(t *testing.T) {
+// TestCompanionAccessesOnlyOwnKeys checks that a companion's token grants access only to its control plane's keys in the store.
+func TestCompanionAccessesOnlyOwnKeys(t *testing.T) {
 	const (
 		companion = "system:serviceaccount:i-1a2b3:companion"
 		store     = "uses no secret store but"
@@ -298,8 +298,8 @@ func TestCompanionPolicy(t *testing.T) {
 // workloadValues are values for a cluster with workloads only.
 const workloadValues = "mode: workload\nworkload: {subjects: [{kind: User, name: provider}]}\n"
 
-// TestNamespacesPolicy checks that other users cannot mark a namespace as the namespace of a control plane.
-func TestNamespacesPolicy(t *testing.T) {
+// TestUsersCannotMarkNamespacesAsManaged checks that other users cannot mark a namespace as the namespace of a control plane.
+func TestUsersCannotMarkNamespacesAsManaged(t *testing.T) {
 	const (
 		unmarked = "metadata: {name: team, labels: {team: a}}"
 		marked   = "metadata: {name: team, labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}, " +

@@ -86,9 +86,9 @@ func TestHandWrittenRights(t *testing.T) {
 	}
 }
 
-// TestPoliciesRefuse checks the common properties of all admission policies: failurePolicy is Fail, the bindings deny, and each policy
+// TestPoliciesFailClosed checks the common properties of all admission policies: failurePolicy is Fail, the bindings deny, and each policy
 // matches the right requests.
-func TestPoliciesRefuse(t *testing.T) {
+func TestPoliciesFailClosed(t *testing.T) {
 	all := templates(t)
 	policy := regexp.MustCompile(`"cobaltcore\.policyMetadata" \(list \. "([a-z-]+)"\)`)
 	got := map[string][2]string{}

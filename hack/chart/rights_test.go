@@ -157,9 +157,9 @@ func specsWithCluster(claim map[string]any) []map[string]any {
 	return out
 }
 
-// TestRightsSuffice checks that the applier of each object of the examples has the required permissions: Crossplane, the provider of the
-// management cluster or the provider of another cluster.
-func TestRightsSuffice(t *testing.T) {
+// TestAppliersHaveRequiredRights checks that the applier of each object of the examples has the required permissions: Crossplane, the
+// provider of the management cluster or the provider of another cluster.
+func TestAppliersHaveRequiredRights(t *testing.T) {
 	composeRules, objectRules, workloadRules := must(t, compose), must(t, objects), must(t, workloads)
 	for name, result := range previews(t) {
 		for _, o := range result.Objects {

@@ -55,8 +55,8 @@ func each(p props, visit func(name string, p props)) {
 	}
 }
 
-// TestPagesComplete checks that a page mentions every field, every description and every rule.
-func TestPagesComplete(t *testing.T) {
+// TestPagesContainAllFieldsAndRules checks that a page mentions every field, every description and every rule.
+func TestPagesContainAllFieldsAndRules(t *testing.T) {
 	docs := comments(t)
 	for _, k := range everyKind(t) {
 		text := string(page(k, docs))
@@ -82,8 +82,8 @@ func TestPagesComplete(t *testing.T) {
 	}
 }
 
-// TestLinksResolve holds that every link inside a page leads to one of its headings.
-func TestLinksResolve(t *testing.T) {
+// TestLinksInsidePagesResolve holds that every link inside a page leads to one of its headings.
+func TestLinksInsidePagesResolve(t *testing.T) {
 	docs := comments(t)
 	for _, k := range everyKind(t) {
 		text := string(page(k, docs))
@@ -185,7 +185,7 @@ func TestRulesNameFields(t *testing.T) {
 	}
 }
 
-func TestGenerateIdempotent(t *testing.T) {
+func TestGenerationIsIdempotent(t *testing.T) {
 	if !effort.Long() {
 		t.Skip("make verify-generated compares a run with the one before; make test-long makes two")
 	}

@@ -59,7 +59,7 @@ func TestRecipesGetTheirArguments(t *testing.T) {
 	}
 }
 
-func TestPlanProxy(t *testing.T) {
+func TestProxyImageContainsOpenIDCModule(t *testing.T) {
 	j, err := plan(context.Background(), "keystone-federation-proxy", options{root: root})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestPlanProxy(t *testing.T) {
 	}
 }
 
-func TestPlanRefuses(t *testing.T) {
+func TestPlanRejectsUnknownImageOrRelease(t *testing.T) {
 	for _, tc := range []struct{ name, release, want string }{
 		{"swift", "", `there is no image "swift"`},
 		{"keystone", "2024.1", "is not supported"},
@@ -80,8 +80,8 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// TestSources checks that a stable branch and a commit have tags that claims accept, and that the commit is built.
-func TestSources(t *testing.T) {
+// TestBuildsCommitWithAcceptedTag checks that a stable branch and a commit have tags that claims accept, and that the commit is built.
+func TestBuildsCommitWithAcceptedTag(t *testing.T) {
 	tree := t.TempDir()
 	git := func(args ...string) string {
 		t.Helper()

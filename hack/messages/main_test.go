@@ -91,8 +91,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestEveryKind checks that each kind has messages in the project: a renamed function or field makes its texts parts.
-func TestEveryKind(t *testing.T) {
+// TestEveryKindHasMessages checks that each kind has messages in the project: a renamed function or field makes its texts parts.
+func TestEveryKindHasMessages(t *testing.T) {
 	all, err := collect(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)

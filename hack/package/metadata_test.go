@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestMetadata reads the built packages as a marketplace does, and their bills of materials.
-func TestMetadata(t *testing.T) {
+// TestPackagesHaveMarketplaceMetadata reads the built packages as a marketplace does, and their bills of materials.
+func TestPackagesHaveMarketplaceMetadata(t *testing.T) {
 	out := t.TempDir()
 	if err := run(t.Context(), []string{"-root", checkout(t), "-out", out}, io.Discard); err != nil {
 		t.Fatal(err)

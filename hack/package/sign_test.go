@@ -195,8 +195,8 @@ func TestSignedWithKey(t *testing.T) {
 	}
 }
 
-// TestRehearsal rehearses the release of one artifact, and of one without its bill of materials.
-func TestRehearsal(t *testing.T) {
+// TestRehearsalRequiresBillOfMaterials rehearses the release of one artifact, and of one without its bill of materials.
+func TestRehearsalRequiresBillOfMaterials(t *testing.T) {
 	r := newSignedRegistry(t)
 	for _, a := range r.release.artifacts {
 		if a.repository != configurationName {
@@ -360,8 +360,9 @@ func checkIdentity(t *testing.T, s *sigstore, ref string) {
 	}
 }
 
-// TestVerificationPage checks that the documentation shows the identity and the ImageConfig that the tests verify with.
-func TestVerificationPage(t *testing.T) {
+// TestVerificationPageMatchesTestedIdentity checks that the documentation shows the identity and the ImageConfig that the tests verify
+// with.
+func TestVerificationPageMatchesTestedIdentity(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(repository, "docs/how-to/verify-packages.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,8 @@ func tree(changes map[string]string) fstest.MapFS {
 	return out
 }
 
-// TestNotes checks the notes of a release, and the errors of a tree that is not ready.
-func TestNotes(t *testing.T) {
+// TestNotesRequireReadyTree checks the notes of a release, and the errors of a tree that is not ready.
+func TestNotesRequireReadyTree(t *testing.T) {
 	blob := homepage + "/blob/" + tag + "/"
 	want := "See [versions](" + blob + "docs/reference/versions.md) and [limits](#limits).\n\n## Limits\n\nNone.\n\n## Changes\n\n" +
 		"- New: [guide](" + blob + "docs/guide.md#steps), [site](https://example.org/a).\n"
@@ -85,8 +85,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestDraft checks that this tree has notes of its version.
-func TestDraft(t *testing.T) {
+// TestTreeHasNotesOfItsVersion checks that this tree has notes of its version.
+func TestTreeHasNotesOfItsVersion(t *testing.T) {
 	var out strings.Builder
 	if err := printNotes(&out, os.DirFS("../.."), tag, true); err != nil {
 		t.Fatal(err)

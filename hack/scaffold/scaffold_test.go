@@ -60,7 +60,7 @@ func TestRender(t *testing.T) {
 	content := map[string]string{}
 	for _, f := range files {
 		if f.existing {
-			continue // TestRenderRows tests them.
+			continue // TestRenderAddsRowsToExistingFiles tests them.
 		}
 		paths = append(paths, f.path)
 		text := string(f.data)
@@ -101,8 +101,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRenderRows tests that other files get rows of the service, and keep all others.
-func TestRenderRows(t *testing.T) {
+// TestRenderAddsRowsToExistingFiles tests that other files get rows of the service, and keep all others.
+func TestRenderAddsRowsToExistingFiles(t *testing.T) {
 	files, err := render(os.DirFS(root), designate)
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ failed: m/b
 	}
 }
 
-func TestReportErrors(t *testing.T) {
+func TestReportFailsAboveBudgetOrWithoutTests(t *testing.T) {
 	skipped := strings.Join(strings.SplitAfter(events, "\n")[1:5], "")
 	var none strings.Builder
 	for _, p := range []string{"a", "b", "c"} {
@@ -103,7 +103,7 @@ func TestReportErrors(t *testing.T) {
 	}
 }
 
-func TestReportVerbose(t *testing.T) {
+func TestVerboseReportPrintsOutputOnce(t *testing.T) {
 	r, out := readEvents(t, options{verbose: true}, events)
 	if err := r.finish(); err != nil {
 		t.Fatal(err)
