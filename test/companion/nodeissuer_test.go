@@ -57,9 +57,9 @@ type nodes struct {
 	ca     *pki.Authority
 }
 
-// TestNodeIssuer checks with a real API server that a pod gets the certificate of its node only: by the script that runs
+// TestPodsGetOnlyOwnNodeCertificate checks with a real API server that a pod gets the certificate of its node only: by the script that runs
 // in pods, with tokens of pods.
-func TestNodeIssuer(t *testing.T) {
+func TestPodsGetOnlyOwnNodeCertificate(t *testing.T) {
 	c := startNodes(t)
 	c.create(&corev1.Secret{ObjectMeta: meta1("ovn-ca"), Data: map[string][]byte{"tls.crt": c.ca.Certificate, "tls.key": c.ca.Key}})
 	c.create(c.issuer())

@@ -98,8 +98,8 @@ func TestAddressesUseTLS(t *testing.T) {
 	}
 }
 
-// TestInsecureAddresses breaks each kind of address.
-func TestInsecureAddresses(t *testing.T) {
+// TestDetectsInsecureAddresses breaks each kind of address.
+func TestDetectsInsecureAddresses(t *testing.T) {
 	for text, want := range map[string]bool{
 		"rabbit://u:p@rabbitmq.a.svc:5671/nova?ssl=true&ssl_ca_file=/ca": false, "rabbit://u:p@rabbitmq.a.svc:5672/nova": true,
 		"mysql+pymysql://u@h/d?ssl_ca=/ca": false, "mysql+pymysql://u@h/d?ssl_ca=/ca&ssl_check_hostname=false": true, "mysql+pymysql://u@h/d?charset=utf8": true,

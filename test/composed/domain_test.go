@@ -17,7 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// otherDomain is the DNS domain of the clusters of TestClusterDomain.
+// otherDomain is the DNS domain of the clusters of TestObjectsUseConfiguredClusterDomain.
 const otherDomain = "kube.prod"
 
 // claims are the kinds of claims.
@@ -68,9 +68,9 @@ func composeExamples(t *testing.T, setting string, share int, edit func(claim ma
 	return files
 }
 
-// TestClusterDomain composes the claims of all examples for clusters with another DNS domain. No object may have the name of a Service with
-// the usual one, and names that are written out have to have the other one.
-func TestClusterDomain(t *testing.T) {
+// TestObjectsUseConfiguredClusterDomain composes the claims of all examples for clusters with another DNS domain. No object may have the
+// name of a Service with the usual one, and names that are written out have to have the other one.
+func TestObjectsUseConfiguredClusterDomain(t *testing.T) {
 	written := map[string]bool{}
 	for file, c := range composeExamples(t, "clusterDomain: "+otherDomain, 5, func(claim map[string]any) {
 		if spec, _ := claim["spec"].(map[string]any); claim["kind"] == "ControlPlaneCluster" { // Valkey's operator supports only the default domain.

@@ -34,10 +34,10 @@ var usesIPv4 = map[string]*regexp.Regexp{
 	"Another claim of the example sets the network.":      regexp.MustCompile(`^10\.(0\.1|20\.0)\.0/(16|24)$`),
 }
 
-// TestIPFamily composes the claims of all examples for clusters with IPv6. No program may listen on, or connect to, an address of IPv4,
-// except addresses of its claim and of the table; python-memcached gets a prefix, without which it opens a socket of IPv4, and members
-// of RabbitMQ and Ceph listen at IPv6.
-func TestIPFamily(t *testing.T) {
+// TestObjectsUseConfiguredIPFamily composes the claims of all examples for clusters with IPv6. No program may listen on, or connect to, an
+// address of IPv4, except addresses of its claim and of the table; python-memcached gets a prefix, without which it opens a socket of IPv4,
+// and members of RabbitMQ and Ceph listen at IPv6.
+func TestObjectsUseConfiguredIPFamily(t *testing.T) {
 	allowed, families := map[string]bool{}, map[string]int{}
 	for file, c := range composeExamples(t, "ipFamily: IPv6", 5, func(map[string]any) {}) {
 		for _, o := range c.objects {

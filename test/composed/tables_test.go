@@ -176,8 +176,8 @@ func TestCloudsMatchTables(t *testing.T) {
 	}
 }
 
-// TestTablesNotice shows that a table without one of its facts, and one with another value, does not go unnoticed.
-func TestTablesNotice(t *testing.T) {
+// TestTablesDetectChangedFacts shows that a table without one of its facts, and one with another value, does not go unnoticed.
+func TestTablesDetectChangedFacts(t *testing.T) {
 	tb, err := parseTable("# Seconds.\ngrace = 60\n    a b\ngrace = 75\n    c@x\ngrace = 90\n    c@y\n")
 	if err != nil {
 		t.Fatal(err)

@@ -102,9 +102,9 @@ func TestClientsReadCloudsFileUnchanged(t *testing.T) {
 	}
 }
 
-// TestCephFiles checks that the files of a Ceph client are generated from the StorageCluster's status and Rook's key,
+// TestCephFilesContainStatusAndKey checks that the files of a Ceph client are generated from the StorageCluster's status and Rook's key,
 // in the form that librados and os-brick parse. A keyring without a final newline is invalid.
-func TestCephFiles(t *testing.T) {
+func TestCephFilesContainStatusAndKey(t *testing.T) {
 	const conf = "[global]\nfsid = %s\nmon_host = %s\n[client.%s]\nkeyring = %s\n"
 	c := caseOf(t, "storage/control-plane.yaml 2025.2")
 	var known []any

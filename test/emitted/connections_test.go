@@ -145,9 +145,9 @@ func scaledCases(t *testing.T) []testCase {
 // give the server more memory (docs/how-to/database.md).
 const perGiB = 4096
 
-// TestConnectionsFit checks that a database server accepts the connections of all clients during a rolling update in
-// which each new pod starts before the old one has ended.
-func TestConnectionsFit(t *testing.T) {
+// TestDatabaseAcceptsConnectionsDuringRollout checks that a database server accepts the connections of all clients during a rolling update
+// in which each new pod starts before the old one has ended.
+func TestDatabaseAcceptsConnectionsDuringRollout(t *testing.T) {
 	const rollOut = 2
 	checked := 0
 	for _, c := range append(scaledCases(t), cases(t)...) {

@@ -129,11 +129,11 @@ var dataKinds = []string{
 	"PersistentVolumeClaim",
 }
 
-// TestDeletionOrders deletes Ceph, a control plane with data in it, and hypervisors with data in it, in a separate
+// TestDeletionSucceedsInAnyOrder deletes Ceph, a control plane with data in it, and hypervisors with data in it, in a separate
 // cluster each, in every order, and retries rejected deletions. Ceph and the control plane must be kept as long as they
 // are in use, and the message must name their users; the remaining claims must stay unchanged, and report missing references; by default no
 // object with data is deleted; and in the end all claims are gone.
-func TestDeletionOrders(t *testing.T) {
+func TestDeletionSucceedsInAnyOrder(t *testing.T) {
 	for _, policy := range []string{"Retain", "Delete"} {
 		all := multiClusterClaims(t, policy)
 		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

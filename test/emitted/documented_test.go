@@ -36,9 +36,9 @@ func severities(t *testing.T) map[string]string {
 	return out
 }
 
-// TestAlertsDocumented checks that the page of alerts lists exactly the runbooks of the alerts of the examples with their severities,
+// TestAlertsAreDocumented checks that the page of alerts lists exactly the runbooks of the alerts of the examples with their severities,
 // and that each alert has a summary, a description and a duration.
-func TestAlertsDocumented(t *testing.T) {
+func TestAlertsAreDocumented(t *testing.T) {
 	duration := regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
 	got := map[string]string{}
 	for _, c := range watched(t) {

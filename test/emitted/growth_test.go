@@ -172,9 +172,9 @@ func boundBy(kind string, rows []growthRow) map[string]bool {
 	return out
 }
 
-// TestGrowthDocumented checks that docs/growth.md has a row for each composed CronJob, for each option with a limit and
+// TestGrowthTableMatchesComposedObjects checks that docs/growth.md has a row for each composed CronJob, for each option with a limit and
 // for each composed service, and no other rows.
-func TestGrowthDocumented(t *testing.T) {
+func TestGrowthTableMatchesComposedObjects(t *testing.T) {
 	rows := growthTable(t)
 	jobs, options, services := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, o := range allComposed(t) {
@@ -213,9 +213,9 @@ func TestGrowthDocumented(t *testing.T) {
 	t.Logf("%d CronJobs, %d options, services %v", len(jobs), len(options), slices.Sorted(maps.Keys(services)))
 }
 
-// TestGrowthAges checks that the ages in the table are those of the CronJobs: each number of days is configured in a
+// TestGrowthTableAgesMatchCronJobs checks that the ages in the table are those of the CronJobs: each number of days is configured in a
 // composed CronJob of the row.
-func TestGrowthAges(t *testing.T) {
+func TestGrowthTableAgesMatchCronJobs(t *testing.T) {
 	commands := map[string]string{}
 	for _, o := range allComposed(t) {
 		if o.kind != "CronJob" {
@@ -242,8 +242,8 @@ func TestGrowthAges(t *testing.T) {
 	}
 }
 
-// TestGrowthProven checks that every row names an existing test.
-func TestGrowthProven(t *testing.T) {
+// TestGrowthTableNamesExistingTests checks that every row names an existing test.
+func TestGrowthTableNamesExistingTests(t *testing.T) {
 	var source strings.Builder
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {

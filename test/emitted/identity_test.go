@@ -135,8 +135,8 @@ func references(value any) []string {
 	return out
 }
 
-// TestIdentityClaim checks that Keystone accepts the rules of the example's control plane.
-func TestIdentityClaim(t *testing.T) {
+// TestFunctionAcceptsIdentityClaim checks that the functions accept the claim of the example's control plane.
+func TestFunctionAcceptsIdentityClaim(t *testing.T) {
 	claim, err := examples.Files.ReadFile("identity/claim.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +151,9 @@ var kindOfRef = map[string]string{
 	"domainRef": "Domain", "projectRef": "Project", "defaultProjectRef": "Project", "userRef": "User", "groupRef": "Group", "roleRef": "Role",
 }
 
-// TestIdentityReferences checks that referenced objects exist in the same namespace, and that no object uses a login of
+// TestIdentityReferencesExistInNamespace checks that referenced objects exist in the same namespace, and that no object uses a login of
 // another namespace.
-func TestIdentityReferences(t *testing.T) {
+func TestIdentityReferencesExistInNamespace(t *testing.T) {
 	logins := map[string]string{"acme-administration": "administrator", "acme-identity": "manager"}
 	all := identity(t)
 	existing := map[string]bool{}
@@ -181,9 +181,9 @@ func TestIdentityReferences(t *testing.T) {
 	}
 }
 
-// TestIdentityRights checks that the users of the domain may create the objects of the example, in one namespace, and
+// TestIdentityRolesGrantRequiredRights checks that the users of the domain may create the objects of the example, in one namespace, and
 // that a companion reads no Secret except the login.
-func TestIdentityRights(t *testing.T) {
+func TestIdentityRolesGrantRequiredRights(t *testing.T) {
 	all := identity(t)
 	rules := map[string][]any{}
 	for _, o := range all["rights"] {

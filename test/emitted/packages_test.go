@@ -13,9 +13,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestPackageVerification checks the example with which Crossplane verifies packages: API servers accept it, it matches the packages of the
-// chart, and it trusts tags of the release workflow only.
-func TestPackageVerification(t *testing.T) {
+// TestPackageVerificationTrustsReleaseWorkflowOnly checks the example with which Crossplane verifies packages: API servers accept it, it
+// matches the packages of the chart, and it trusts tags of the release workflow only.
+func TestPackageVerificationTrustsReleaseWorkflowOnly(t *testing.T) {
 	objects := example(t, "packages/verification.yaml")
 	if len(objects) != 1 {
 		t.Fatalf("the example has %d objects", len(objects))

@@ -150,8 +150,8 @@ func TestRunbooksOfConditions(t *testing.T) {
 	}
 }
 
-// TestRunbookForm checks the sections and the length of each runbook.
-func TestRunbookForm(t *testing.T) {
+// TestRunbooksHaveRequiredSections checks the sections and the length of each runbook.
+func TestRunbooksHaveRequiredSections(t *testing.T) {
 	pages := readRunbooks(t)
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
 		title, rest, _ := strings.Cut(pages[name], "\n")

@@ -58,10 +58,10 @@ func caseOf(t *testing.T, name string) testCase {
 	return all[i]
 }
 
-// TestSchemaJobs checks that the companion creates Jobs of all steps that the functions declare, from a new database
-// through an upgrade, and that their pods are as restricted as all others, run the release's image, and are neither
-// selected by a Service nor counted as pods of a workload.
-func TestSchemaJobs(t *testing.T) {
+// TestSchemaJobsAreRestrictedAndComplete checks that the companion creates Jobs of all steps that the functions declare, from a new
+// database through an upgrade, and that their pods are as restricted as all others, run the release's image, and are neither selected by a
+// Service nor counted as pods of a workload.
+func TestSchemaJobsAreRestrictedAndComplete(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, openstackv1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -19,8 +19,9 @@ import (
 // (docs/design/0034-secrets-are-watched-by-name.md).
 const maxWatchedSecrets = 100
 
-// TestWatchedSecrets checks the number of watches of each companion. A Secret that several controllers watch has one watch of each.
-func TestWatchedSecrets(t *testing.T) {
+// TestCompanionWatchesLimitedSecrets checks the number of watches of each companion. A Secret that several controllers watch has one watch
+// of each.
+func TestCompanionWatchesLimitedSecrets(t *testing.T) {
 	most := 0
 	for _, c := range cases(t) {
 		// Names by namespace and kind: each controller has watches of its own.

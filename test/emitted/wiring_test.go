@@ -34,8 +34,8 @@ func TestComposedObjectsHaveNoFindings(t *testing.T) {
 	}
 }
 
-// TestTLSFields checks that a missing spec.tls is found in kinds that have the field, and that these kinds are known.
-func TestTLSFields(t *testing.T) {
+// TestDetectsMissingTLSFields checks that a missing spec.tls is found in kinds that have the field, and that these kinds are known.
+func TestDetectsMissingTLSFields(t *testing.T) {
 	set := crds.Load(t)
 	c := cloud(caseOf(t, "full.yaml 2025.2"), set)
 	for _, kind := range []string{"MariaDB", "MaxScale", "RabbitmqCluster", "Valkey"} {

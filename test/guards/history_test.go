@@ -96,9 +96,9 @@ func (w *scenario) draw(label string, n int) int {
 	return rapid.IntRange(0, n-1).Draw(w.t, label)
 }
 
-// TestSeparateCluster verifies that the guard of a pool is closed if its nodes are in another cluster than the control plane, so that the
-// companion cannot count its servers.
-func TestSeparateCluster(t *testing.T) {
+// TestGuardIsClosedForSeparateCluster verifies that the guard of a pool is closed if its nodes are in another cluster than the control
+// plane, so that the companion cannot count its servers.
+func TestGuardIsClosedForSeparateCluster(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	if separatePool.check != nil {
 		t.Error("the pool has a ServiceCheck")

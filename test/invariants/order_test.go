@@ -508,9 +508,9 @@ var unnoticed = map[string]string{
 	"HypervisorCluster/hypervisor-operator without pull-secrets": "no example with an operator has Secrets to pull images with",
 }
 
-// TestEveryNeed checks that the orders detect each removed dependency of a component, each removed prerequisite of a
+// TestRemovedDependenciesAreDetected checks that the orders detect each removed dependency of a component, each removed prerequisite of a
 // resource, and stages that are merged.
-func TestEveryNeed(t *testing.T) {
+func TestRemovedDependenciesAreDetected(t *testing.T) {
 	simulations := convergedSimulations(t)
 	for _, s := range subjects {
 		subject := s.name

@@ -47,9 +47,9 @@ type dayTwo struct {
 	load      *load
 }
 
-// TestDayTwo performs every operation of a tenant on an existing control plane, while clients use it. No request is
+// TestDayTwoOperationsLoseNoRequest performs every operation of a tenant on an existing control plane, while clients use it. No request is
 // lost; the data in the database and the Secrets outlives the claim.
-func TestDayTwo(t *testing.T) {
+func TestDayTwoOperationsLoseNoRequest(t *testing.T) {
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
 	d := &dayTwo{claim: decode(t, "testdata/daytwo.yaml")}

@@ -92,9 +92,9 @@ type broken struct {
 	disk string
 }
 
-// TestServiceFaults checks that faults lose no data, that everything recovers without intervention or when the cause is
+// TestServicesRecoverFromFaults checks that faults lose no data, that everything recovers without intervention or when the cause is
 // gone, that the claim reports the fault, and that with a second pod no request is lost.
-func TestServiceFaults(t *testing.T) {
+func TestServicesRecoverFromFaults(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
@@ -103,9 +103,9 @@ func TestServiceFaults(t *testing.T) {
 	b.sufferAll(ctx, t, serviceFaults)
 }
 
-// TestInfrastructureFaults checks the same for databases and queues with three members each. The network policies would
+// TestInfrastructureRecoversFromFaults checks the same for databases and queues with three members each. The network policies would
 // deny none of the observed connections.
-func TestInfrastructureFaults(t *testing.T) {
+func TestInfrastructureRecoversFromFaults(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := stopwatch.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()

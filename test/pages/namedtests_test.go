@@ -132,7 +132,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-func TestMissingTests(t *testing.T) {
+func TestFindsMissingTests(t *testing.T) {
 	tests := testSource{
 		"a":   newTestFolder("func TestOne(t *testing.T) {\n\"Case\"\n}\n"),
 		"b/c": newTestFolder("func TestTwo(t *testing.T) {}\nfunc FuzzThree(f *testing.F) {}\n"),

@@ -267,7 +267,7 @@ func TestObjectsOfPages(t *testing.T) {
 	}
 }
 
-func TestComposedNames(t *testing.T) {
+func TestFindsNamesOfMissingObjects(t *testing.T) {
 	names := &composedNames{objects: map[string]bool{}, containers: map[string]bool{}}
 	names.add(map[string]any{"kind": "StatefulSet", "metadata": map[string]any{"name": "nova-east-conductor"}, "spec": map[string]any{
 		"template": map[string]any{

@@ -32,8 +32,8 @@ func previewedID(o preview.Object) objectID {
 	return objectID{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group, o.Kind, o.Namespace, o.Name}
 }
 
-// TestReady checks that two tenants with claims of the same name get ready clouds, with the objects of the preview.
-func TestReady(t *testing.T) {
+// TestClaimsOfSameNameBecomeReady checks that two tenants with claims of the same name get ready clouds, with the objects of the preview.
+func TestClaimsOfSameNameBecomeReady(t *testing.T) {
 	t.Parallel()
 	claims := []*unstructured.Unstructured{claim(t, "tenant-ready-1"), claim(t, "tenant-ready-2")}
 	for _, u := range claims {

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestCompanionArguments checks that the process gets the arguments of the composed Deployment's pods.
-func TestCompanionArguments(t *testing.T) {
+// TestCompanionRunsWithComposedArguments checks that the process gets the arguments of the composed Deployment's pods.
+func TestCompanionRunsWithComposedArguments(t *testing.T) {
 	d, _ := composed.Deployment(workload.Workload{Name: "companion", Namespace: "cloud"}, "companion:1").(*appsv1.Deployment)
 	pod := &corev1.Pod{Spec: d.Spec.Template.Spec}
 	pod.Namespace = "cloud"

@@ -173,10 +173,10 @@ func TestDeleteTooEarly(t *testing.T) {
 	}
 }
 
-// TestDeletePool checks that a pool with servers on its nodes is not deleted, and that the API server returns the
+// TestPoolDeletionWaitsForServers checks that a pool with servers on its nodes is not deleted, and that the API server returns the
 // pool's message, until the owner of the servers removes them. The message is written by the test: nothing is composed
 // for a missing control plane.
-func TestDeletePool(t *testing.T) {
+func TestPoolDeletionWaitsForServers(t *testing.T) {
 	t.Parallel()
 	const waitCondition = "2 virtual machines are on nodes of the pool"
 	pool := func(consent bool) *unstructured.Unstructured {
@@ -226,9 +226,9 @@ func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, manage
 	return target
 }
 
-// TestDeleteRemote checks the same in another cluster, with a claim that was created with Retain and changed to Delete.
+// TestDeletesRemoteObjectsInOrder checks the same in another cluster, with a claim that was created with Retain and changed to Delete.
 // Nothing is left in either cluster, and objects are deleted in the same order.
-func TestDeleteRemote(t *testing.T) {
+func TestDeletesRemoteObjectsInOrder(t *testing.T) {
 	t.Parallel()
 	keep := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"))
 	order(t, keep)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDeletionsCheck checks that deletions out of order are reported.
-func TestDeletionsCheck(t *testing.T) {
+// TestDetectsDeletionsOutOfOrder checks that deletions out of order are reported.
+func TestDetectsDeletionsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	entries := make([]string, 10)
 	for i := range entries {

@@ -23,10 +23,10 @@ func invalidOption() edit {
 	return set(int64(3600), "spec", "services", "keystone", "config", "token", "cache_tmie")
 }
 
-// TestInvalidEdit makes an edit of a ready claim with an error that only the function can find. The claim must report
+// TestInvalidEditChangesNoObjects makes an edit of a ready claim with an error that only the function can find. The claim must report
 // it with the message of the preview, and not be ready; nothing changes, and the running objects are reconciled as
 // before. After the error is fixed, no trace of it remains.
-func TestInvalidEdit(t *testing.T) {
+func TestInvalidEditChangesNoObjects(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-invalid-edit")
 	order(t, u)

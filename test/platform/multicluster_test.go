@@ -124,12 +124,12 @@ spec:
   allowDeletionWithVirtualMachines: true
 `
 
-// TestClustersApart creates Ceph, a control plane with images and volumes in it, and hypervisors with disks in it, each
+// TestCloudRunsInSeparateClusters creates Ceph, a control plane with images and volumes in it, and hypervisors with disks in it, each
 // in a separate cluster. All become ready; each object is in its cluster; keys are copied from one to another through
 // the store, and no function, no composite resource and no Object has one. Then they are deleted, first in the wrong
 // order: the deletion of an object in use is rejected, and the message names its user; no object with data is deleted.
 // The same claims, re-created, adopt the data, and with Delete all of it is deleted, in the right order.
-func TestClustersApart(t *testing.T) {
+func TestCloudRunsInSeparateClusters(t *testing.T) {
 	t.Parallel()
 	a := &multiCluster{}
 	var err error

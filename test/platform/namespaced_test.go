@@ -129,9 +129,9 @@ func identities(t *testing.T, claimed *unstructured.Unstructured) map[objectID]i
 	return out
 }
 
-// TestNamespacedMigration checks that the namespaced form of an existing claim takes it over, and that the claim can be used without it
-// again. Neither changes an object of the cloud.
-func TestNamespacedMigration(t *testing.T) {
+// TestNamespacedMigrationChangesNoObjects checks that the namespaced form of an existing claim takes it over, and that the claim can be
+// used without it again. Neither changes an object of the cloud.
+func TestNamespacedMigrationChangesNoObjects(t *testing.T) {
 	t.Parallel()
 	const namespace = "tenant-migration"
 	admin, err := cloud.As("admin", platform.PlatformTeam, "system:masters")

@@ -39,10 +39,10 @@ func keystoneService(namespace, name, planeNamespace string) *unstructured.Unstr
 	}}
 }
 
-// TestOwnService checks that a custom service becomes ready in a cloud that admits it, and that its workload has its
+// TestAdmittedCustomServiceBecomesReady checks that a custom service becomes ready in a cloud that admits it, and that its workload has its
 // Secret; another one of the same namespace does not become ready, and its reader can read nothing else. When the cloud
 // withdraws the admission, the account is deleted, and then the cloud can be deleted.
-func TestOwnService(t *testing.T) {
+func TestAdmittedCustomServiceBecomesReady(t *testing.T) {
 	t.Parallel()
 	const namespace, planeNamespace, name = "telemetry", "tenant-own-service", "ceilometer"
 	grants := set([]any{map[string]any{"namespace": namespace, "name": name, "type": "metering"}}, "spec", "keystoneServices")

@@ -127,13 +127,13 @@ var planeSecrets = map[string]map[string]string{
 	"keystone-tls":         {"ca.crt": "authority-of-keystone-x7k2p", "tls.key": "key-of-keystone-x7k2p"},
 }
 
-// TestPoolApart creates hypervisors in the second cluster for a control plane in the first one. The claim waits until
+// TestPoolRunsInSeparateCluster creates hypervisors in the second cluster for a control plane in the first one. The claim waits until
 // the queue is exposed. Then each object is in its cluster, and each Secret is copied through the store to its reader
 // and to no other place: no object that Crossplane passes to a function has one of their values. When a login is
 // rotated, pods in the second cluster are restarted with the next one, and the first cluster gets a report when all
 // nodes have it. When the claim is deleted, all of these objects are deleted in both clusters, except the control
 // plane's.
-func TestPoolApart(t *testing.T) {
+func TestPoolRunsInSeparateCluster(t *testing.T) {
 	t.Parallel()
 	const namespace = "tenant-pool"
 	admin, err := cloud.As("admin", platform.PlatformTeam, "system:masters")

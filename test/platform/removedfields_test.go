@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestTakenOut checks that a field that is no longer desired is removed from an object in which Rook owns the empty
+// TestUndesiredFieldsAreRemoved checks that a field that is no longer desired is removed from an object in which Rook owns the empty
 // field; an API server rejects an edit that only omits it.
-func TestTakenOut(t *testing.T) {
+func TestUndesiredFieldsAreRemoved(t *testing.T) {
 	t.Parallel()
 	const namespace = "taken-out"
 	namespaceFor(t, namespace)

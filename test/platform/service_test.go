@@ -33,9 +33,9 @@ metadata: {name: test-quota}
 spec: {policyName: test-quota, validationActions: [Deny]}
 `
 
-// TestServiceError checks that a service that cannot be composed is reported on the claim, in one sentence; the others
+// TestClaimReportsServiceError checks that a service that cannot be composed is reported on the claim, in one sentence; the others
 // continue, including with edits; and when the cause is removed, the service continues without intervention.
-func TestServiceError(t *testing.T) {
+func TestClaimReportsServiceError(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-error")
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, quota, previewed(t, u).Instance)); err != nil {

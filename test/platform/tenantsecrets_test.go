@@ -30,10 +30,10 @@ func tenantSecret(namespace, name string, data map[string]string) *unstructured.
 	}}
 }
 
-// TestTenantSecrets checks that a tenant with only the permissions of edit in one namespace can create a cloud that
+// TestClaimWaitsForTenantSecrets checks that a tenant with only the permissions of edit in one namespace can create a cloud that
 // needs the tenant's Secrets. The claim reports the missing Secrets; the tenant creates them, and it becomes ready.
 // Workloads get these Secrets, and nothing else can be read through them.
-func TestTenantSecrets(t *testing.T) {
+func TestClaimWaitsForTenantSecrets(t *testing.T) {
 	t.Parallel()
 	const namespace, user = "tenant-secrets", "bob"
 	if err := cloud.Apply(t.Context(), []byte(`

@@ -35,10 +35,11 @@ spec:
   network: {host: true, publicCIDRs: [10.0.1.0/24]}
 `
 
-// TestWorkloadCluster registers a second real API server by a kubeconfig, without provider configs made by hand. A real companion in it,
-// with the rights of the chart, reports its properties. A claim is rejected with a sentence while the cluster lacks its role, and then runs
-// in it. While the API server does not respond, the condition Reachable has a sentence, and nothing is deleted; it recovers automatically.
-func TestWorkloadCluster(t *testing.T) {
+// TestRegisteredWorkloadClusterRunsClaims registers a second real API server by a kubeconfig, without provider configs made by hand. A real
+// companion in it, with the rights of the chart, reports its properties. A claim is rejected with a sentence while the cluster lacks its
+// role, and then runs in it. While the API server does not respond, the condition Reachable has a sentence, and nothing is deleted; it
+// recovers automatically.
+func TestRegisteredWorkloadClusterRunsClaims(t *testing.T) {
 	t.Parallel()
 	const name = "south"
 	south, secret, err := cloud.AddUnregisteredCluster(t.Context(), name)

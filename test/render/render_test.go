@@ -65,9 +65,9 @@ func TestRenderMatchesGoldens(t *testing.T) {
 	}
 }
 
-// TestRenderPool checks that Crossplane itself fetches the resources that a pool of hypervisors requires, the claim of
-// its control plane and then the composite resource that this names, and calls again with both.
-func TestRenderPool(t *testing.T) {
+// TestCrossplaneFetchesResourcesOfPool checks that Crossplane itself fetches the resources that a pool of hypervisors requires, the claim
+// of its control plane and then the composite resource that this names, and calls again with both.
+func TestCrossplaneFetchesResourcesOfPool(t *testing.T) {
 	if script == "" {
 		t.Skip("run by `make render`, which builds the crossplane CLI first")
 	}
@@ -92,9 +92,9 @@ func TestRenderPool(t *testing.T) {
 	}
 }
 
-// TestRenderStorage checks the required resources of a StorageCluster, the ConfigMap with the monitors of Rook, and of
-// a control plane with data in its pools: the claim, and then the composite resource that this names.
-func TestRenderStorage(t *testing.T) {
+// TestCrossplaneFetchesResourcesOfStorage checks the required resources of a StorageCluster, the ConfigMap with the monitors of Rook, and
+// of a control plane with data in its pools: the claim, and then the composite resource that this names.
+func TestCrossplaneFetchesResourcesOfStorage(t *testing.T) {
 	if script == "" {
 		t.Skip("run by `make render`, which builds the crossplane CLI first")
 	}
@@ -120,8 +120,8 @@ func TestRenderStorage(t *testing.T) {
 	}
 }
 
-// TestRenderCloud checks the claims that an OpenStackCluster composes in the namespace of its own claim.
-func TestRenderCloud(t *testing.T) {
+// TestCloudComposesClaimsInItsNamespace checks the claims that an OpenStackCluster composes in the namespace of its own claim.
+func TestCloudComposesClaimsInItsNamespace(t *testing.T) {
 	if script == "" {
 		t.Skip("run by `make render`, which builds the crossplane CLI first")
 	}

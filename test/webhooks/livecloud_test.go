@@ -38,9 +38,9 @@ import (
 // kubernetesProgram names the variable that holds the path of Kubernetes, as hack/tools/build.sh kubernetes prints it.
 const kubernetesProgram = "KUBERNETES"
 
-// TestLiveCloud checks the reader of plan --cluster with a real API server, which sets defaults and managedFields: a cloud without changes
-// has neither a plan nor drift, a changed object is drift, and the ClusterRole of the documentation is sufficient.
-func TestLiveCloud(t *testing.T) {
+// TestPlanDetectsDriftOfLiveCloud checks the reader of plan --cluster with a real API server, which sets defaults and managedFields: a
+// cloud without changes has neither a plan nor drift, a changed object is drift, and the ClusterRole of the documentation is sufficient.
+func TestPlanDetectsDriftOfLiveCloud(t *testing.T) {
 	path := os.Getenv(kubernetesProgram)
 	if path == "" {
 		t.Skip("run by `make test-webhooks`, which builds Kubernetes first")

@@ -11,8 +11,8 @@ import (
 // egress returns the path of an egress rule of a policy: the first rule is for DNS.
 func egress(rule int) []any { return []any{"spec", "egress", rule} }
 
-// TestNovaFaults checks that each fault is found in a cloud with a message queue, daemons and hypervisors.
-func TestNovaFaults(t *testing.T) {
+// TestEachNovaFaultIsReported checks that each fault is found in a cloud with a message queue, daemons and hypervisors.
+func TestEachNovaFaultIsReported(t *testing.T) {
 	full := example(t, "services.yaml")
 	if found := wiring.Check(full); len(found) > 0 {
 		t.Fatalf("an example has findings: %q", found)
@@ -121,9 +121,9 @@ func TestNovaFaults(t *testing.T) {
 	}
 }
 
-// TestCellFaults checks that Jobs that read every cell can reach cells with a separate database, whose address is in no
+// TestEachCellFaultIsReported checks that Jobs that read every cell can reach cells with a separate database, whose address is in no
 // pod but only in Nova's records of its cells.
-func TestCellFaults(t *testing.T) {
+func TestEachCellFaultIsReported(t *testing.T) {
 	full := exampleAt(t, "nova/servers.yaml")
 	if found := wiring.Check(full); len(found) > 0 {
 		t.Fatalf("an example has findings: %q", found)
@@ -166,8 +166,8 @@ func TestCellFaults(t *testing.T) {
 	}
 }
 
-// TestRemoteConsumers checks that credentials of remote consumers are rotated here.
-func TestRemoteConsumers(t *testing.T) {
+// TestRemoteCredentialsRequireRotation checks that credentials of remote consumers are rotated here.
+func TestRemoteCredentialsRequireRotation(t *testing.T) {
 	full := example(t, "services.yaml")
 	i := slices.IndexFunc(full.Objects, func(o wiring.Object) bool {
 		return o.Manifest["kind"] == "CredentialRotation" && o.Manifest["metadata"].(fields)["name"] == "nova-cell1-queue"

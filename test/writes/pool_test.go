@@ -74,9 +74,9 @@ func controlPlaneOfPools(t *testing.T) []*structpb.Struct {
 	return plane.Existing
 }
 
-// TestLargePool checks the sizes of a pool with 2,000 nodes in 32 slices, when everything is ready and the companion has recorded all
-// nodes: objects in etcd, a request and a response of the function, and the writes of one reconcile.
-func TestLargePool(t *testing.T) {
+// TestLargePoolRespectsSizeLimits checks the sizes of a pool with 2,000 nodes in 32 slices, when everything is ready and the companion has
+// recorded all nodes: objects in etcd, a request and a response of the function, and the writes of one reconcile.
+func TestLargePoolRespectsSizeLimits(t *testing.T) {
 	w, err := preview.NewCluster(largePool(), examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)

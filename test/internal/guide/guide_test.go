@@ -294,8 +294,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestSessionEnds checks that a command does not outlive its context.
-func TestSessionEnds(t *testing.T) {
+// TestCommandEndsWithItsContext checks that a command does not outlive its context.
+func TestCommandEndsWithItsContext(t *testing.T) {
 	s, err := Start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-func TestMounts(t *testing.T) {
+func TestParseMounts(t *testing.T) {
 	got := parseMounts(`1 0 0:50 / / ro,relatime - overlay root rw
 2 1 0:51 / /proc rw - proc none rw
 3 1 0:52 / /etc/tls ro,relatime shared:1 - tmpfs none rw

@@ -117,9 +117,9 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestDeletionPolicy checks that with Delete, entries are deleted with the PushSecret, and also entries that it no
+// TestDeletionPolicyControlsStoreEntries checks that with Delete, entries are deleted with the PushSecret, and also entries that it no
 // longer names; otherwise all stay.
-func TestDeletionPolicy(t *testing.T) {
+func TestDeletionPolicyControlsStoreEntries(t *testing.T) {
 	data := func(properties ...string) (out []any) {
 		for _, p := range properties {
 			out = append(out, map[string]any{"match": map[string]any{
