@@ -64,6 +64,8 @@ func (m *model) capacityReportInterval() int32 {
 type backendReport struct {
 	openstackv1.CheckedBackendState
 	reported bool
+	// overdueKnown is false if the report is of a former companion, which does not write capacityReportOverdue.
+	overdueKnown bool
 	// since is the time of the managers' last capacity query, if that is overdue.
 	since string
 }
@@ -76,8 +78,8 @@ func (m *model) backendReport(name string) (out backendReport) {
 			continue
 		}
 		out.reported = true
-		out.Silent, _ = b["silent"].(bool)
-		out.since, _ = b["looked"].(string)
+		out.CapacityReportOverdue, out.overdueKnown = b["capacityReportOverdue"].(bool)
+		out.since, _ = b["lastCapacityReportTime"].(string)
 		up, _ := b["up"].(float64)
 		out.Up = int32(up)
 		out.TotalGiB, out.AvailableGiB = parseInteger(b["totalGiB"]), parseInteger(b["availableGiB"])
@@ -116,11 +118,11 @@ func (m *model) cephConnected() ready.Result {
 			continue
 		}
 		at := m.backendReport(b.Name)
-		if !at.reported {
+		if !at.overdueKnown {
 			return ready.Result{}
 		}
 		some = true
-		if at.Silent {
+		if at.CapacityReportOverdue {
 			missing = append(missing, m.cephHint(b, at))
 		}
 	}
