@@ -32,7 +32,7 @@ type rowsOf[T any] struct {
 
 // count reads the chassis from a member of OVN's southbound database and closes the connection.
 //
-// A node is behind if it has missed more than the latest nb_cfg and its own value is older than the grace period. Neutron
+// A node is out of date if it has missed more than the latest nb_cfg and its own value is older than the grace period. Neutron
 // uses the same rule for the liveness of an agent: neutron/plugins/ml2/drivers/ovn/agent/neutron_agent.py.
 func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c3v1.RaftChassis, []host, error) {
 	rows := func(table string, columns ...string) map[string]any {
@@ -71,11 +71,11 @@ func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c
 		if n.active = ok && (newest-private.Applied <= 1 || now.Sub(time.UnixMilli(private.At)) < grace); n.active {
 			out.Active++
 		} else {
-			out.Behind = append(out.Behind, r.Name)
+			out.OutOfDate = append(out.OutOfDate, r.Name)
 		}
 		nodes = append(nodes, n)
 	}
-	slices.Sort(out.Behind)
-	out.Behind = out.Behind[:min(len(out.Behind), maxNamed)]
+	slices.Sort(out.OutOfDate)
+	out.OutOfDate = out.OutOfDate[:min(len(out.OutOfDate), maxNamed)]
 	return out, nodes, nil
 }

@@ -60,11 +60,11 @@ func TestChassis(t *testing.T) {
 			ago: time.Minute}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
 		"Gone": {reason: "Its node is powered off.", desiredConfig: 9, nodes: []node{{name: "b", done: 5, ago: long}, {name: "a", done: 9,
 			ago: 0}},
-			want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, Behind: []string{"b"}}},
+			want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, OutOfDate: []string{"b"}}},
 		"Silent": {reason: "It registered without activity.", desiredConfig: 9, nodes: []node{{name: "a", done: -1, ago: 0}},
-			want: &c5c3v1.RaftChassis{Registered: 1, Behind: []string{"a"}}},
+			want: &c5c3v1.RaftChassis{Registered: 1, OutOfDate: []string{"a"}}},
 		"Many": {
-			reason: "The first ones are listed.", desiredConfig: 9, want: &c5c3v1.RaftChassis{Registered: 10, Behind: []string{"a", "b", "c", "d",
+			reason: "The first ones are listed.", desiredConfig: 9, want: &c5c3v1.RaftChassis{Registered: 10, OutOfDate: []string{"a", "b", "c", "d",
 				"e", "f",
 				"g", "h"}},
 			nodes: []node{

@@ -33,10 +33,13 @@ func (m *model) controllers() ready.Result {
 		return ready.Result{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d chassis are up to date", registered)}
 	}
 	var outdated []string
-	for _, v := range m.south.cluster.List("status", "chassis", "behind") {
+	for _, v := range m.south.cluster.List("status", "chassis", "outOfDate") {
 		if name, ok := v.(string); ok {
 			outdated = append(outdated, name)
 		}
+	}
+	if len(outdated) == 0 { // A former companion does not write the names.
+		return ready.Wait("NodesOutOfDate", "%d of %d chassis are out of date", registered-active, registered)
 	}
 	return ready.Wait("NodesOutOfDate", "%d of %d chassis are out of date: %s",
 		registered-active, registered, strings.Join(outdated, ", "))

@@ -27,8 +27,12 @@ func TestControllers(t *testing.T) {
 			ready.Result{Ready: true, Reason: "UpToDate", Message: "all 3 chassis are up to date"},
 		},
 		"Some": {
-			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}}, "",
+			map[string]any{"registered": 3, "active": 1, "outOfDate": []any{"a", "b"}}, "",
 			ready.Wait("NodesOutOfDate", "2 of 3 chassis are out of date: a, b"),
+		},
+		"former companion": {
+			map[string]any{"registered": 3, "active": 1}, "",
+			ready.Wait("NodesOutOfDate", "2 of 3 chassis are out of date"),
 		},
 		"The last count was complete, the current one fails": {
 			map[string]any{"registered": 3, "active": 3}, "cannot count the chassis: timeout",

@@ -105,12 +105,12 @@ type RaftChassis struct {
 	Registered int32 `json:"registered"`
 	// Number of those whose controller has applied the current configuration.
 	Active int32 `json:"active"`
-	// Names of the others, the first eight.
+	// Names of the other nodes, the first eight.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
-	Behind []string `json:"behind,omitempty"`
+	OutOfDate []string `json:"outOfDate,omitempty"`
 }
 
 // RaftMember is the state that a pod reports.
