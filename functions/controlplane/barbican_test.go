@@ -10,9 +10,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestBarbicanProcesses checks that unset fields of a process come from the size. By default a worker has two pods at most, as other
-// singleton workers have.
-func TestBarbicanProcesses(t *testing.T) {
+// TestBarbicanProcessesDefaultToSize checks that unset fields of a process come from the size. By default a worker has two pods at most, as
+// other singleton workers have.
+func TestBarbicanProcessesDefaultToSize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              []string
@@ -31,8 +31,8 @@ func TestBarbicanProcesses(t *testing.T) {
 	}
 }
 
-// TestKeyManager checks that services with encryption get the address of Barbican while the claim enables it.
-func TestKeyManager(t *testing.T) {
+// TestKeyManagerSetWhileBarbicanEnabled checks that services with encryption get the address of Barbican while the claim enables it.
+func TestKeyManagerSetWhileBarbicanEnabled(t *testing.T) {
 	for _, tc := range []struct {
 		reason, extraYAML string
 		want              *common.KeyManager

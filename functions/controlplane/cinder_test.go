@@ -18,8 +18,9 @@ func blocks(more, infrastructure string) string {
 		"cinder: {enabled: true, backends: [{name: ceph-rbd, rbd: {secretRef: {name: ceph}}}, {name: b, nfs: {shares: ['a:/b']}}]" + more + "}}}"
 }
 
-// TestCinderManagers checks that a backend in a pool has two managers if there are locks across pods, and that all others have one.
-func TestCinderManagers(t *testing.T) {
+// TestMultipleCinderManagersRequireLocks checks that a backend in a pool has two managers if there are locks across pods, and that all
+// others have one.
+func TestMultipleCinderManagersRequireLocks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML, infrastructure string
 		want                              []int32
@@ -51,8 +52,8 @@ func TestCinderManagers(t *testing.T) {
 	}
 }
 
-// TestCinderValidation checks the errors for settings that would lose volumes or have no effect.
-func TestCinderValidation(t *testing.T) {
+// TestRejectsInvalidCinderSettings checks the errors for settings that would lose volumes or have no effect.
+func TestRejectsInvalidCinderSettings(t *testing.T) {
 	shared := map[string]*structpb.Struct{
 		cinderv1.ServiceName: structOf(t, fields(t, "{spec: {coordination: {bindingSecretRef: {name: a}}}}")),
 	}
@@ -80,8 +81,8 @@ func TestCinderValidation(t *testing.T) {
 	}
 }
 
-// TestCinderReport checks that the claim's status contains the backends that report a phase, and no others.
-func TestCinderReport(t *testing.T) {
+// TestStatusContainsBackendsWithPhase checks that the claim's status contains the backends that report a phase, and no others.
+func TestStatusContainsBackendsWithPhase(t *testing.T) {
 	m, err := derive(input(t, blocks("", ""), queued, map[string]*structpb.Struct{cinderv1.ServiceName: structOf(t, fields(t, `
 status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 0}, {name: b, phase: Creating}, {name: c}, x]}`))}))
 	if err != nil {
@@ -95,8 +96,8 @@ status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 
 	}
 }
 
-// TestCephConnected checks that Cinder's condition on its Ceph clusters is copied to the claim.
-func TestCephConnected(t *testing.T) {
+// TestCopiesCephConnectedFromCinder checks that Cinder's condition on its Ceph clusters is copied to the claim.
+func TestCopiesCephConnectedFromCinder(t *testing.T) {
 	withCondition := func(status, reason, message string) map[string]*structpb.Struct {
 		return map[string]*structpb.Struct{cinderv1.ServiceName: structOf(t, fields(t, "{status: {conditions: [{type: CephConnected, status: '"+
 			status+"', reason: "+reason+", message: "+message+"}]}}"))}

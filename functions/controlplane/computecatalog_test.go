@@ -9,8 +9,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestComputeCatalog checks that Nova gets the flavors and aggregates of the claim.
-func TestComputeCatalog(t *testing.T) {
+// TestNovaGetsFlavorsAndAggregates checks that Nova gets the flavors and aggregates of the claim.
+func TestNovaGetsFlavorsAndAggregates(t *testing.T) {
 	n := novaOf(t, compute(", flavors: [{name: small, vcpus: 1, memoryMiB: 512}], aggregates: [{name: east, availabilityZone: az, hosts: [a]}]"), queued)
 	if diff := cmp.Diff([]common.Flavor{{Name: "small", VCPUs: 1, MemoryMiB: 512}}, n.Flavors); diff != "" {
 		t.Error(diff)

@@ -98,16 +98,16 @@ func TestNewDatabasesHaveOneCollation(t *testing.T) {
 // find returns the value at a dotted path, nil if it does not exist.
 func find(v map[string]any, path string) any { return at(v, strings.Split(path, ".")...) }
 
-// TestVolumesShrink checks that an explicit smaller size is rejected and not ignored.
-func TestVolumesShrink(t *testing.T) {
+// TestRejectsSmallerDatabaseVolumes checks that an explicit smaller size is rejected and not ignored.
+func TestRejectsSmallerDatabaseVolumes(t *testing.T) {
 	_, err := derive(input(t, "{infrastructure: {mariadb: {storageSize: 10Gi}}}", bare, map[string]*structpb.Struct{
 		"database": structOf(t, fields(t, "{spec: {replicas: 3, storage: {size: 20Gi}}}")),
 	}))
 	requireFieldError(t, "Volumes cannot shrink.", err, "spec.infrastructure.mariadb.storageSize", "set it to 20Gi to keep the volumes")
 }
 
-// TestHostUnchanged checks that pods are not replaced for a shorter host name of the same database.
-func TestHostUnchanged(t *testing.T) {
+// TestRetainsEquivalentDatabaseHost checks that pods are not replaced for a shorter host name of the same database.
+func TestRetainsEquivalentDatabaseHost(t *testing.T) {
 	host := func(has string) string {
 		m, err := derive(input(t, "{}", bare, map[string]*structpb.Struct{"keystone": structOf(t, fields(t, "{spec: {database: {host: "+has+"}}}"))}))
 		if err != nil {
@@ -221,9 +221,9 @@ func TestBackupFailureDoesNotBlock(t *testing.T) {
 	}
 }
 
-// TestDatabaseMonitoring checks that alerts follow the monitoring setting, and that monitors with labels are composed if the platform sets
-// labels.
-func TestDatabaseMonitoring(t *testing.T) {
+// TestDatabaseMonitoringFollowsSettings checks that alerts follow the monitoring setting, and that monitors with labels are composed if the
+// platform sets labels.
+func TestDatabaseMonitoringFollowsSettings(t *testing.T) {
 	alerts := func(spec string) (names, resources []string) {
 		all := desired(t, readyCluster(t, spec, bare))
 		for name, o := range all {

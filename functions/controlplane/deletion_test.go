@@ -53,9 +53,9 @@ func applied(t *testing.T, w *simulate.Cluster) *simulate.Cluster {
 	return w
 }
 
-// TestEffectiveSpec checks that a change of the deletion policy is composed in the same reconciliation. If the spec is invalid otherwise,
-// only a change to Retain is. The status follows once the change is observed.
-func TestEffectiveSpec(t *testing.T) {
+// TestRetainPolicyAppliesDespiteInvalidSpec checks that a change of the deletion policy is composed in the same reconciliation. If the spec
+// is invalid otherwise, only a change to Retain is. The status follows once the change is observed.
+func TestRetainPolicyAppliesDespiteInvalidSpec(t *testing.T) {
 	const mistake = "services: {keystone: {config: {DEFAULT: {nonsense: true}}}}"
 	cases := map[string]struct {
 		reason        string
@@ -101,8 +101,8 @@ func TestEffectiveSpec(t *testing.T) {
 	}
 }
 
-// TestEffectiveService checks that a policy is not effective before the service reports it.
-func TestEffectiveService(t *testing.T) {
+// TestDeletionPolicyEffectiveAfterServiceReport checks that a policy is not effective before the service reports it.
+func TestDeletionPolicyEffectiveAfterServiceReport(t *testing.T) {
 	w := applied(t, edited(t, readyCluster(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
 	keystone := w.Observed["keystone"]
 	for requested, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
@@ -113,8 +113,8 @@ func TestEffectiveService(t *testing.T) {
 	}
 }
 
-// TestFailureMessage checks that the claim contains the message of the service that it waits for.
-func TestFailureMessage(t *testing.T) {
+// TestClaimReportsMessageOfService checks that the claim contains the message of the service that it waits for.
+func TestClaimReportsMessageOfService(t *testing.T) {
 	w := readyCluster(t, "{}", bare)
 	m := w.Observed["keystone"].Map()
 	m["status"] = map[string]any{
@@ -141,8 +141,8 @@ func TestFailureMessage(t *testing.T) {
 	}
 }
 
-// TestRootBackup checks that a copy of root's password that opens existing backups is never replaced.
-func TestRootBackup(t *testing.T) {
+// TestRootPasswordBackupNeverReplaced checks that a copy of root's password that opens existing backups is never replaced.
+func TestRootPasswordBackupNeverReplaced(t *testing.T) {
 	push := desired(t, readyCluster(t, "{global: {secretStore: {name: openbao, kind: ClusterSecretStore}}}", bare))["database-root-backup"].Map()
 	if got := at(push, "spec", "updatePolicy"); push["kind"] != "PushSecret" || got != "IfNotExists" {
 		t.Errorf("%v with updatePolicy %v", push["kind"], got)

@@ -108,7 +108,7 @@ func TestAddressesFollowExposure(t *testing.T) {
 	}
 }
 
-func TestDatabaseHost(t *testing.T) {
+func TestDatabaseHostAndMembersFollowSpec(t *testing.T) {
 	type want struct {
 		Host    string
 		Members int32
@@ -146,8 +146,8 @@ func podSecurityOf(t *testing.T, m *model) any {
 	return at(object(t, composed(t, m, namespace)["namespace"]), "metadata", "labels", "pod-security.kubernetes.io/enforce")
 }
 
-// TestPodSecurity checks that namespaces enforce a standard that all of their pods were admitted with.
-func TestPodSecurity(t *testing.T) {
+// TestPodSecurityLevelAdmitsAllPods checks that namespaces enforce a standard that all of their pods were admitted with.
+func TestPodSecurityLevelAdmitsAllPods(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"one":    {"All pods are admitted.", "{size: development, infrastructure: {valkey: {enabled: false}}}", "restricted"},
 		"Galera": {"The init container of members is rejected.", "{size: medium, infrastructure: {valkey: {enabled: false}}}", "baseline"},
@@ -170,8 +170,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// TestRootPassword checks that a password is never generated for a database that has one.
-func TestRootPassword(t *testing.T) {
+// TestExistingDatabaseRetainsRootPassword checks that a password is never generated for a database that has one.
+func TestExistingDatabaseRetainsRootPassword(t *testing.T) {
 	const (
 		restored = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 		provided = `{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old-root, key: password},
@@ -308,9 +308,9 @@ func TestRejectsInvalidClaims(t *testing.T) {
 	}
 }
 
-// TestNoPlatform checks that nothing is composed without the PlatformConfig, because the cloud would be different. It is not an error of
-// the tenant.
-func TestNoPlatform(t *testing.T) {
+// TestComposesNoObjectsWithoutPlatformConfig checks that nothing is composed without the PlatformConfig, because the cloud would be
+// different. It is not an error of the tenant.
+func TestComposesNoObjectsWithoutPlatformConfig(t *testing.T) {
 	in := input(t, "{}", bare, nil)
 	in.Required = map[string][]*structpb.Struct{"platform": {}}
 	if _, err := derive(in); err == nil || invalid.Is(err) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestClusterDomain checks that services use the platform's cluster domain, and that Valkey, whose operator supports only the default
-// domain, is rejected.
-func TestClusterDomain(t *testing.T) {
+// TestServicesUseClusterDomainOfPlatform checks that services use the platform's cluster domain, and that Valkey, whose operator supports
+// only the default domain, is rejected.
+func TestServicesUseClusterDomainOfPlatform(t *testing.T) {
 	other := queued[:len(queued)-1] + ", clusterDomain: kube.prod}"
 	const want = "spec.infrastructure.valkey.enabled: valkey-operator supports only clusters whose DNS domain is cluster.local"
 	if _, err := derive(input(t, virtual(""), other, nil)); err == nil || !strings.Contains(err.Error(), want) {

@@ -145,8 +145,9 @@ func decode(t *testing.T, from, to any) {
 	}
 }
 
-// TestPoliciesChoose checks that the selectors of policies are valid for the API server, and that no rule permits all ports by accident.
-func TestPoliciesChoose(t *testing.T) {
+// TestPoliciesHaveValidSelectorsAndPorts checks that the selectors of policies are valid for the API server, and that no rule permits all
+// ports by accident.
+func TestPoliciesHaveValidSelectorsAndPorts(t *testing.T) {
 	observedState := 0
 	for name, o := range desired(t, readyCluster(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
 		body := inner(o)
@@ -185,8 +186,8 @@ func TestPoliciesChoose(t *testing.T) {
 	}
 }
 
-// TestOwnLabels checks that the labels of objects distinguish control planes.
-func TestOwnLabels(t *testing.T) {
+// TestLabelsDistinguishControlPlanes checks that the labels of objects distinguish control planes.
+func TestLabelsDistinguishControlPlanes(t *testing.T) {
 	for name, o := range desired(t, readyCluster(t, "{}", bare)) {
 		labels, _ := at(inner(o), "metadata", "labels").(map[string]any)
 		if got, ok := labels["app.kubernetes.io/instance"]; ok && got != instance {
@@ -202,8 +203,9 @@ func TestOwnLabels(t *testing.T) {
 	}
 }
 
-// TestNamedFields checks that the message about a missing Secret contains the field that references it.
-func TestNamedFields(t *testing.T) {
+// TestSecretRequestsIncludeFieldAndKeys checks that each referenced Secret is requested with its field and keys, which the message about a
+// missing Secret contains.
+func TestSecretRequestsIncludeFieldAndKeys(t *testing.T) {
 	const spec = `{infrastructure: {mariadb: {` + backedUp + `, restoreFrom: {rootPasswordSecretRef: {name: a, key: password},
 		s3: {bucket: old, endpoint: "s3:443", privateCA: true, credentialsSecretRef: {name: b}}}}},
 		services: {keystone: {identityBackends: [{domain: one, ldap: {passwordSecretRef: {name: c, key: k}}}, {domain: two, ldap: {caSecretRef: {name: d, key: ca}}}],
@@ -228,8 +230,8 @@ func TestNamedFields(t *testing.T) {
 	}
 }
 
-// TestEffectiveSettings checks that limits apply to the effective settings, not only to the claim's.
-func TestEffectiveSettings(t *testing.T) {
+// TestLimitsApplyToEffectiveSettings checks that limits apply to the effective settings, not only to the claim's.
+func TestLimitsApplyToEffectiveSettings(t *testing.T) {
 	for spec, want := range map[string]string{"{}": "cloud.tenant-a.example.com", "{global: {domain: a.example.org}}": "a.example.org"} {
 		if m := derived(t, spec, bare); string(m.Settings.Domain) != want || m.Domain != want {
 			t.Errorf("%s: limits are held against domain %q, and %q is in force, want %q", spec, m.Settings.Domain, m.Domain, want)

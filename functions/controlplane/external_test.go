@@ -45,9 +45,9 @@ func TestServicesUseExternalKeystone(t *testing.T) {
 	}
 }
 
-// TestExternalCosts checks that an external Keystone has no costs, no database connections and no host name, and that clients get its
-// address.
-func TestExternalCosts(t *testing.T) {
+// TestExternalKeystoneHasNoCosts checks that an external Keystone has no costs, no database connections and no host name, and that
+// clients get its address.
+func TestExternalKeystoneHasNoCosts(t *testing.T) {
 	m, own := derived(t, "{"+aKeystone+"}", trusting), derived(t, "{services: {placement: {enabled: true}}}", trusting)
 	if a, b := connectionsOf(m.Identity), connectionsOf(own.Identity); a != 0 || b == 0 {
 		t.Errorf("%d connections, and %d of one of our own", a, b)
@@ -72,8 +72,8 @@ func TestExternalCosts(t *testing.T) {
 	}
 }
 
-// TestExternalValidation checks errors that admission does not detect.
-func TestExternalValidation(t *testing.T) {
+// TestRejectsUnsupportedExternalKeystoneSettings checks errors that admission does not detect.
+func TestRejectsUnsupportedExternalKeystoneSettings(t *testing.T) {
 	spec := strings.Replace(aKeystone, "keystone: {", "keystone: {config: {token: {expiration: 600}}, ", 1)
 	requireFieldError(t, "It would have no effect.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.config", "cannot be set for an external Keystone")
 	spec = strings.Replace(aKeystone, ":5001", ":70000", 1)

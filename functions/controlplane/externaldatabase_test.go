@@ -20,9 +20,9 @@ var trustingAll = strings.Replace(trusting, "{", "{queueIssuer: queues, ", 1)
 // everywhere enables all services with a database.
 const everywhere = `services: {placement: {enabled: true}, neutron: {enabled: true}, nova: {enabled: true}}`
 
-// TestExternalDatabase checks that the operator logs in to the server of the claim, and that services use it with names that are unique
-// there.
-func TestExternalDatabase(t *testing.T) {
+// TestServicesUseExternalDatabase checks that the operator logs in to the server of the claim, and that services use it with names that are
+// unique there.
+func TestServicesUseExternalDatabase(t *testing.T) {
 	all := desired(t, readyCluster(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{host: db.example.org, port: 3307, username: cloud-admin, passwordSecretKeyRef: {name: tenant-corporate, key: password},
 		tls: {enabled: true, mutual: false, serverCASecretRef: {name: tenant-corporate}}}`)),
@@ -38,9 +38,9 @@ func TestExternalDatabase(t *testing.T) {
 	}
 }
 
-// TestDatabaseLogin checks that clients verify the external server with a Secret without the password, and that no service references the
-// Secret with the password: the companion could read all of it.
-func TestDatabaseLogin(t *testing.T) {
+// TestServicesCannotReadExternalDatabasePassword checks that clients verify the external server with a Secret without the password, and
+// that no service references the Secret with the password: the companion could read all of it.
+func TestServicesCannotReadExternalDatabasePassword(t *testing.T) {
 	all := desired(t, readyCluster(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{refreshPolicy: Periodic, refreshInterval: 5m0s, secretStoreRef: {name: claim-secrets, kind: SecretStore},
 		data: [{secretKey: authority, remoteRef: {key: corporate, property: ca.crt}}],
@@ -56,8 +56,8 @@ func TestDatabaseLogin(t *testing.T) {
 	}
 }
 
-// TestNoDatabase checks that only network policies are composed with an external server, and no own server.
-func TestNoDatabase(t *testing.T) {
+// TestExternalDatabaseReplacesOwnServer checks that only network policies are composed with an external server, and no own server.
+func TestExternalDatabaseReplacesOwnServer(t *testing.T) {
 	const watched = "{domain: example.com, monitoring: {enabled: true, labels: {a: b}}, secretStore: {name: openbao}, limits: ["
 	platform := watched + strings.TrimPrefix(trusting, "{domain: example.com, limits: [")
 	own, all := desired(t, readyCluster(t, "{}", platform)), desired(t, readyCluster(t, "{"+aDatabase+"}", platform))
@@ -88,8 +88,8 @@ func TestNoDatabase(t *testing.T) {
 	}
 }
 
-// TestDatabaseFlow checks that Jobs may connect to any address, but only at the port of the server.
-func TestDatabaseFlow(t *testing.T) {
+// TestJobsMayReachExternalDatabasePort checks that Jobs may connect to any address, but only at the port of the server.
+func TestJobsMayReachExternalDatabasePort(t *testing.T) {
 	policy := object(t, composed(t, derived(t, "{"+aDatabase+"}", trusting), policies)["service-jobs-network-policy"])
 	want := []any{map[string]any{"ports": []any{map[string]any{"port": 3307.0, "protocol": "TCP"}}}}
 	got, _ := at(policy, "spec", "egress").([]any)

@@ -15,9 +15,9 @@ import (
 const aQueue = `infrastructure: {rabbitmq: {external: {host: queue.example.org, port: 5672, managementPort: 443, user: cloud-admin, ` +
 	`caSecretRef: {name: corporate, key: authority.pem}, passwordSecretRef: {name: corporate, key: secret}}}}`
 
-// TestExternalQueue checks that only the administrator credentials and the CA of an external queue are composed, and that services use it
-// like the control plane's own, with names that are unique there.
-func TestExternalQueue(t *testing.T) {
+// TestServicesUseExternalQueue checks that only the administrator credentials and the CA of an external queue are composed, and that
+// services use it like the control plane's own, with names that are unique there.
+func TestServicesUseExternalQueue(t *testing.T) {
 	all := desired(t, readyCluster(t, "{"+aQueue+", services: {placement: {enabled: true}, nova: {enabled: true}}}",
 		strings.Replace(trusting, "{", "{monitoring: {enabled: true}, ", 1)))
 	var got []string

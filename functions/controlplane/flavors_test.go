@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFlavorSpecs checks the errors for flavors with extra specs that Nova's API rejects, for devices without an alias, and for an alias
-// that would make Nova's API fail.
-func TestFlavorSpecs(t *testing.T) {
+// TestRejectsInvalidFlavorSpecsAndAliases checks the errors for flavors with extra specs that Nova's API rejects, for devices without an
+// alias, and for an alias that would make Nova's API fail.
+func TestRejectsInvalidFlavorSpecsAndAliases(t *testing.T) {
 	const (
 		spec    = "spec.services.nova.flavors[0].extraSpecs: "
 		option  = "spec.services.nova.config.pci.alias: "

@@ -63,8 +63,8 @@ func TestUsagesReplayBlockedDeletion(t *testing.T) {
 	}
 }
 
-// TestDeletionPolicy checks that objects with data outlive the claim unless the spec sets another policy.
-func TestDeletionPolicy(t *testing.T) {
+// TestRetainsDataUnlessPolicyIsDelete checks that objects with data outlive the claim unless the spec sets another policy.
+func TestRetainsDataUnlessPolicyIsDelete(t *testing.T) {
 	keep, all := []any{"Observe", "Create", "Update", "LateInitialize"}, []any{"*"}
 	for policy, want := range map[string][]any{"Retain": keep, "Delete": all} {
 		t.Run(policy, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestWorkloadsAreInClusterOfClaim(t *testing.T) {
 	}
 }
 
-// TestKeystone checks the complete spec of Keystone.
-func TestKeystone(t *testing.T) {
+// TestKeystoneGetsSettingsOfClaim checks the complete spec of Keystone.
+func TestKeystoneGetsSettingsOfClaim(t *testing.T) {
 	o := desired(t, readyCluster(t, `{size: medium, services: {keystone: {config: {token: {cache_time: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
 		global: {region: eu, exposure: {type: Ingress, ingressController: other}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
@@ -155,9 +155,9 @@ func TestServicesFollowRevisionChannel(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff checks that a disabled component does not exist, and that no other component waits for it. test/invariants tests the
-// order.
-func TestSwitchedOff(t *testing.T) {
+// TestDisabledComponentDelaysNoOther checks that a disabled component does not exist, and that no other component waits for it.
+// test/invariants tests the order.
+func TestDisabledComponentDelaysNoOther(t *testing.T) {
 	w := newCluster(t, "{infrastructure: {valkey: {enabled: false}}}", bare)
 	stage, calls := map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {

@@ -14,8 +14,8 @@ func withImages(more string) string {
 	return "{services: {glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]" + more + "}}}"
 }
 
-// TestGlanceArchive checks that Glance gets the claim's ages and schedule.
-func TestGlanceArchive(t *testing.T) {
+// TestGlanceGetsArchiveSettingsOfClaim checks that Glance gets the claim's ages and schedule.
+func TestGlanceGetsArchiveSettingsOfClaim(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		want         glancev1.Archive

@@ -22,8 +22,8 @@ func heatOf(t *testing.T, spec, platform string) *heatv1.HeatSpec {
 	return &xrOf[*heatv1.Heat](t, m, heatv1.ServiceName).Spec
 }
 
-// TestHeatProcesses checks that unset fields of a process come from the size.
-func TestHeatProcesses(t *testing.T) {
+// TestHeatProcessesDefaultToSize checks that unset fields of a process come from the size.
+func TestHeatProcessesDefaultToSize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              []string
@@ -46,8 +46,8 @@ func TestHeatProcesses(t *testing.T) {
 	}
 }
 
-// TestHeatReports checks that the CloudFormation API has its own host name.
-func TestHeatReports(t *testing.T) {
+// TestCloudFormationAPIHasOwnHostname checks that the CloudFormation API has its own host name.
+func TestCloudFormationAPIHasOwnHostname(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, " +
 		"limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
 	const internal = "https://heat-cfn." + instance + ".svc:8000/v1"
@@ -66,8 +66,8 @@ func TestHeatReports(t *testing.T) {
 	}
 }
 
-// TestHeatConnections checks that each worker of an engine has a pool, plus one connection for each thread.
-func TestHeatConnections(t *testing.T) {
+// TestHeatConnectionsCountWorkersAndThreads checks that each worker of an engine has a pool, plus one connection for each thread.
+func TestHeatConnectionsCountWorkersAndThreads(t *testing.T) {
 	m, err := derive(input(t, stacked(", engine: {replicas: 3, memory: 1Gi}"), queued, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func TestHeatConnections(t *testing.T) {
 	}
 }
 
-// TestHeatValidation checks the errors for settings that Heat does not support.
-func TestHeatValidation(t *testing.T) {
+// TestRejectsUnsupportedHeatSettings checks the errors for settings that Heat does not support.
+func TestRejectsUnsupportedHeatSettings(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
 	const shared = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}"
 	for name, tc := range map[string]struct{ spec, platform, field, message string }{

@@ -68,8 +68,8 @@ func TestSingleSignOn(t *testing.T) {
 	}
 }
 
-// TestDashboardValidation checks the fields of errors for settings that cannot work.
-func TestDashboardValidation(t *testing.T) {
+// TestRejectsUnusableDashboardSettings checks the fields of errors for settings that cannot work.
+func TestRejectsUnusableDashboardSettings(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, horizon, keystone, field, message string }{
 		"NoProvider": {
 			"Keystone would reject all users.", singleSignOn, "", "spec.services.horizon.websso", "add one to services.keystone.federation",

@@ -27,8 +27,8 @@ func namespaceObject(t *testing.T, instance string) map[string]*structpb.Struct 
 	})}
 }
 
-// TestInstanceOf checks that a control plane keeps its instance, and cannot get the instance of another one.
-func TestInstanceOf(t *testing.T) {
+// TestClaimRetainsOwnInstance checks that a control plane keeps its instance, and cannot get the instance of another one.
+func TestClaimRetainsOwnInstance(t *testing.T) {
 	const (
 		ready   = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Ready}]}`
 		waiting = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Creating}]}`
@@ -75,8 +75,9 @@ func TestInstanceOf(t *testing.T) {
 	}
 }
 
-// TestInstanceUpgrade checks that this version composes the same objects under the same names for a claim of an earlier version.
-func TestInstanceUpgrade(t *testing.T) {
+// TestUpgradePreservesNamesOfObjects checks that this version composes the same objects under the same names for a claim of an earlier
+// version.
+func TestUpgradePreservesNamesOfObjects(t *testing.T) {
 	w := newCluster(t, "{}", bare)
 	// The namespace is the first object that the earlier version composed.
 	w.Observed = map[string]encoded.Struct{infrastructure.NamespaceResource: encoded.Of(namespaceObject(t, legacy)[infrastructure.NamespaceResource])}
@@ -109,9 +110,9 @@ func TestInstanceUpgrade(t *testing.T) {
 	}
 }
 
-// TestInstanceCollision checks two tenants' claims with the same instance in an earlier version. The claim that owns the namespace keeps
-// it. The other claim observes none of these objects and gets its own instance.
-func TestInstanceCollision(t *testing.T) {
+// TestCollidingClaimsGetDifferentInstances checks two tenants' claims with the same instance in an earlier version. The claim that owns the
+// namespace keeps it. The other claim observes none of these objects and gets its own instance.
+func TestCollidingClaimsGetDifferentInstances(t *testing.T) {
 	victim := function.Claim{Namespace: "team-production-eu", Name: "openstack-control-plane-for-customer-one"}
 	attacker := function.Claim{Namespace: "team", Name: "production-eu-openstack-control-plane-for-customer-o62923"}
 	shared := names.LegacyInstance(victim.Namespace, victim.Name)

@@ -8,8 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// TestKeystoneServices checks that each type in the catalog belongs to one service, and that types of OpenStack are reserved.
-func TestKeystoneServices(t *testing.T) {
+// TestRejectsDuplicateAndReservedServiceTypes checks that each type in the catalog belongs to one service, and that types of OpenStack are
+// reserved.
+func TestRejectsDuplicateAndReservedServiceTypes(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, grants, want string }{
 		"Several": {
 			"The services have different types, or none.",

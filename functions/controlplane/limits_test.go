@@ -350,8 +350,8 @@ func TestAllowListClosed(t *testing.T) {
 	}
 }
 
-// TestWithoutTLS checks that the platform's issuer is not used for a claim without certificates.
-func TestWithoutTLS(t *testing.T) {
+// TestDisabledTLSIgnoresPlatformIssuer checks that the platform's issuer is not used for a claim without certificates.
+func TestDisabledTLSIgnoresPlatformIssuer(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
 	if m.TLS.IssuerRef != nil || *m.TLS.Enabled || !strings.HasPrefix(m.Identity.Endpoints.Public, "http://") {
 		t.Errorf("%+v at %s", m.TLS, m.Identity.Endpoints.Public)
@@ -447,8 +447,8 @@ func TestLimitsBoundCostOfClaims(t *testing.T) {
 	}
 }
 
-// TestDefaultMaxima checks that size large uses at most 100 of 115 parts of each quota.
-func TestDefaultMaxima(t *testing.T) {
+// TestLargeSizeSatisfiesDefaultMaxima checks that size large uses at most 100 of 115 parts of each quota.
+func TestLargeSizeSatisfiesDefaultMaxima(t *testing.T) {
 	less := func(q *resource.Quantity) *resource.Quantity {
 		return resource.NewMilliQuantity(q.MilliValue()/115*100, resource.DecimalSI)
 	}
@@ -516,9 +516,9 @@ func TestOfThePlatform(t *testing.T) {
 	}
 }
 
-// TestIntrospectionHost checks that the address that receives users' tokens is subject to the same host limits as the provider's other
-// addresses.
-func TestIntrospectionHost(t *testing.T) {
+// TestLimitsApplyToIntrospectionHost checks that the address that receives users' tokens is subject to the same host limits as the
+// provider's other addresses.
+func TestLimitsApplyToIntrospectionHost(t *testing.T) {
 	err := deriveError(t, `{services: {keystone: {federation: {provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com",
 		introspectionURL: "https://t.example.com/i", clientID: a, clientSecretRef: {name: a, key: b}}}}}`,
 		"{domain: example.com, limits: [{name: ours, namespaces: [tenant-*], openIDHosts: [id.example.com]}]}")

@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQueueIssuer checks that the queue's certificate is signed by an issuer that the topology operator trusts, if the platform sets one.
-func TestQueueIssuer(t *testing.T) {
+// TestQueueCertificateUsesPlatformIssuer checks that the queue's certificate is signed by an issuer that the topology operator trusts, if
+// the platform sets one.
+func TestQueueCertificateUsesPlatformIssuer(t *testing.T) {
 	for platform, want := range map[string]map[string]any{
 		bare: {"group": "cert-manager.io", "kind": "Issuer", "name": "internal-ca"},
 		bare[:len(bare)-1] + ", queueIssuer: queues}": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": "queues"},

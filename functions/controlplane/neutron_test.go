@@ -39,9 +39,9 @@ func ovnOf(t *testing.T, m *model) *ovnv1.OVNCluster {
 	return composed(t, m, ovn)["ovn"].Object.(*ovnv1.OVNCluster)
 }
 
-// TestNeutronProcesses checks that unset fields of a process come from the size, and that singleton workers have two pods at most by
-// default.
-func TestNeutronProcesses(t *testing.T) {
+// TestNeutronProcessesDefaultToSize checks that unset fields of a process come from the size, and that singleton workers have two pods at
+// most by default.
+func TestNeutronProcessesDefaultToSize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		want         []string
@@ -171,8 +171,8 @@ func TestNetworksInSync(t *testing.T) {
 	}
 }
 
-// TestOVNStatus checks that OVN gets the settings of the claim, and references the copies of its Secrets, which it depends on.
-func TestOVNStatus(t *testing.T) {
+// TestOVNGetsSettingsOfClaim checks that OVN gets the settings of the claim, and references the copies of its Secrets, which it depends on.
+func TestOVNGetsSettingsOfClaim(t *testing.T) {
 	const s3 = "{bucket: copies, endpoint: 's3.example.com:443', region: west, prefix: clouds/a, credentialsSecretRef: {name: s3}, privateCA: true}"
 	m := derived(t, virtual(", ovn: {southbound: {exposure: {type: NodePort, nodes: nodes.example.com, networks: [10.0.0.0/16]}}, "+
 		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
@@ -247,8 +247,8 @@ func TestOVNVolumesImmutable(t *testing.T) {
 	}
 }
 
-// TestNeutronValidation checks the errors for settings that Neutron does not support.
-func TestNeutronValidation(t *testing.T) {
+// TestRejectsUnsupportedNeutronSettings checks the errors for settings that Neutron does not support.
+func TestRejectsUnsupportedNeutronSettings(t *testing.T) {
 	const closed = "{domain: example.com, queueIssuer: queues}"
 	for name, tc := range map[string]struct{ spec, platform, field, message string }{
 		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "requires the message queue"},
@@ -276,8 +276,9 @@ func TestNeutronValidation(t *testing.T) {
 	}
 }
 
-// TestExternalOVN checks that external databases are used with the copy of the claim's Secret, and that the control plane composes none.
-func TestExternalOVN(t *testing.T) {
+// TestNeutronUsesExternalOVN checks that external databases are used with the copy of the claim's Secret, and that the control plane
+// composes none.
+func TestNeutronUsesExternalOVN(t *testing.T) {
 	const external = ", ovn: {sync: {request: a}, external: {northbound: 'ssl:10.20.0.11:6641', southbound: 'ssl:10.20.0.11:6642', " +
 		"networks: [10.20.0.0/24], clientSecretRef: {name: theirs}}}"
 	const allowed = "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.20.0.0/16], domains: ['*']}]}"
@@ -305,9 +306,9 @@ func TestExternalOVN(t *testing.T) {
 	requireFieldError(t, "moved", err, "spec.services.neutron.ovn.external", "cannot be added or removed")
 }
 
-// TestNeutronConnections checks the number of connections: one for each thread of the API, a pool for OVN events in each of its processes,
-// and two processes in each worker.
-func TestNeutronConnections(t *testing.T) {
+// TestNeutronConnectionsCountProcessesAndThreads checks the number of connections: one for each thread of the API, a pool for OVN events in
+// each of its processes, and two processes in each worker.
+func TestNeutronConnectionsCountProcessesAndThreads(t *testing.T) {
 	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
 	if got, want := stateOf(t, m, neutronv1.ServiceName).Model.Connections(), int64(2*3*2+2*3*5+2*2*2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
@@ -319,8 +320,8 @@ func TestNeutronConnections(t *testing.T) {
 	}
 }
 
-// TestNeutronAgents checks that OVN is not composed with agents, and that all pods of the RPC workers are active.
-func TestNeutronAgents(t *testing.T) {
+// TestMechanismOVSComposesNoOVN checks that OVN is not composed with agents, and that all pods of the RPC workers are active.
+func TestMechanismOVSComposesNoOVN(t *testing.T) {
 	spec := virtual(", mechanism: OVS, workers: {replicas: 3}")
 	m := derived(t, spec, queued)
 	n := neutronOf(t, spec, nil)

@@ -35,8 +35,9 @@ func summary(p *common.Process) string {
 	return fmt.Sprintf("%d × %s, %s", *p.Replicas, p.CPU.String(), p.Memory)
 }
 
-// TestNovaProcesses checks that unset fields of a process come from its service or its size, and that every process is complete.
-func TestNovaProcesses(t *testing.T) {
+// TestNovaProcessesDefaultToSize checks that unset fields of a process come from its service or its size, and that every process is
+// complete.
+func TestNovaProcessesDefaultToSize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              []string
@@ -73,8 +74,8 @@ func TestNovaProcesses(t *testing.T) {
 	}
 }
 
-// TestHypervisorNetworks checks that a cell uses its own hypervisor networks, or the service's.
-func TestHypervisorNetworks(t *testing.T) {
+// TestCellsInheritHypervisorNetworks checks that a cell uses its own hypervisor networks, or the service's.
+func TestCellsInheritHypervisorNetworks(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.0.0.0/8, 'fd00::/8']}]}"
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
@@ -146,8 +147,8 @@ func TestNovaHypervisorAccess(t *testing.T) {
 	}
 }
 
-// TestNovaValidation checks the errors for settings that Nova does not support.
-func TestNovaValidation(t *testing.T) {
+// TestRejectsUnsupportedNovaSettings checks the errors for settings that Nova does not support.
+func TestRejectsUnsupportedNovaSettings(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
 	for name, tc := range map[string]struct{ spec, platform, field, message string }{
 		"no placement":       {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "requires placement"},
@@ -185,8 +186,9 @@ func TestNovaValidation(t *testing.T) {
 	}
 }
 
-// TestCardFilter checks that a claim whose ports get functions of network cards requires the filter that selects hypervisors with cards.
-func TestCardFilter(t *testing.T) {
+// TestSRIOVRequiresPciPassthroughFilter checks that a claim whose ports get functions of network cards requires the filter that selects
+// hypervisors with cards.
+func TestSRIOVRequiresPciPassthroughFilter(t *testing.T) {
 	const (
 		missing = "spec.services.nova.config.filter_scheduler.enabled_filters: must contain PciPassthroughFilter, because services.neutron.ml2.sriov " +
 			"gives ports functions of network cards, and servers with such ports would go to hypervisors without cards; add it, or remove ml2.sriov"
@@ -223,8 +225,8 @@ func TestCardFilter(t *testing.T) {
 	}
 }
 
-// TestCellRetained checks that an existing cell cannot be removed by a list without it.
-func TestCellRetained(t *testing.T) {
+// TestRejectsRemovalOfExistingCell checks that an existing cell cannot be removed by a list without it.
+func TestRejectsRemovalOfExistingCell(t *testing.T) {
 	observedState := observedAs(t, "nova", "{cells: [{name: cell1}]}")
 	_, err := derive(input(t, compute(", cells: [{name: east}]"), queued, observedState))
 	requireFieldError(t, "The list does not contain the cell.", err, "spec.services.nova.cells", "cell1")
@@ -233,8 +235,8 @@ func TestCellRetained(t *testing.T) {
 	}
 }
 
-// TestCellsReported checks that the claim's status contains the cells that Nova reports.
-func TestCellsReported(t *testing.T) {
+// TestStatusContainsCellsOfNova checks that the claim's status contains the cells that Nova reports.
+func TestStatusContainsCellsOfNova(t *testing.T) {
 	body := structOf(t, fields(t, "{status: {cells: [{name: cell1, phase: Ready, computeNodes: 3, uuid: x}, {name: cell2}]}}"))
 	m, err := derive(input(t, compute(""), queued, map[string]*structpb.Struct{novav1.ServiceName: body}))
 	if err != nil {
@@ -246,8 +248,9 @@ func TestCellsReported(t *testing.T) {
 	}
 }
 
-// TestNovaConnections checks that processes above the cells connect to all databases, and processes of a cell to its own.
-func TestNovaConnections(t *testing.T) {
+// TestNovaConnectionsCountDatabasesPerProcess checks that processes above the cells connect to all databases, and processes of a cell to
+// its own.
+func TestNovaConnectionsCountDatabasesPerProcess(t *testing.T) {
 	of := func(more string) int64 {
 		return stateOf(t, derived(t, compute(more), queued), novav1.ServiceName).Model.Connections()
 	}

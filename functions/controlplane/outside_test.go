@@ -15,9 +15,9 @@ func exposing(exposure string) string {
 	return "{infrastructure: {rabbitmq: {exposure: {" + exposure + "}}}}"
 }
 
-// TestQueueExposure checks that other clusters can connect only to the AMQP port, with a host name that the certificate contains once it is
-// assigned, and only from the networks of the claim. No component waits for the address.
-func TestQueueExposure(t *testing.T) {
+// TestQueueExposureOpensOnlyAMQP checks that other clusters can connect only to the AMQP port, with a host name that the certificate
+// contains once it is assigned, and only from the networks of the claim. No component waits for the address.
+func TestQueueExposureOpensOnlyAMQP(t *testing.T) {
 	platform := `{domain: example.com, limits: [{name: all, namespaces: ["*"], hypervisorNetworks: ["*"], annotations: ["*"]}]}`
 	const balancer = "type: LoadBalancer, networks: [10.20.0.0/16], annotations: {example.com/pool: nodes}"
 	for name, tc := range map[string]struct {

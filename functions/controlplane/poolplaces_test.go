@@ -30,9 +30,9 @@ func pooledIn(t *testing.T, plane, ceph, xr, config string) (*model, error) {
 	return derive(in)
 }
 
-// TestPoolClusters checks that a key is copied from the cluster of Ceph to the cluster of the pods: within one cluster with permission for
-// this key only, and between two clusters through the store. Services read the local copy, without the name of a cluster.
-func TestPoolClusters(t *testing.T) {
+// TestPoolKeysReachClusterOfPods checks that a key is copied from the cluster of Ceph to the cluster of the pods: within one cluster with
+// permission for this key only, and between two clusters through the store. Services read the local copy, without the name of a cluster.
+func TestPoolKeysReachClusterOfPods(t *testing.T) {
 	configs := map[string]string{"": "in-cluster", "east": "east", "west": "west"}
 	for plane, to := range configs {
 		for ceph, from := range configs {

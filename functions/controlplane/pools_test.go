@@ -95,9 +95,9 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestRequiresPools checks that each claim is requested once, and that its composite resource is requested only if it permits this.
-// Disabled services request nothing.
-func TestRequiresPools(t *testing.T) {
+// TestRequestsCompositeOnlyWithConsent checks that each claim is requested once, and that its composite resource is requested only if it
+// permits this. Disabled services request nothing.
+func TestRequestsCompositeOnlyWithConsent(t *testing.T) {
 	const off = `{services: {glance: {enabled: false, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
 	claim := wire.Selector{APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "StorageCluster", Namespace: "storage", Name: "ceph"}
 	xr := wire.Selector{APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "XStorageCluster", Name: "ceph-x"}
@@ -121,9 +121,9 @@ func TestRequiresPools(t *testing.T) {
 	}
 }
 
-// TestPoolsUnknown checks that a pool without settings delays a new service and rejects an edit of an existing one. Previous settings
-// remain in effect, and the claim reports the problem.
-func TestPoolsUnknown(t *testing.T) {
+// TestUnknownPoolChangesNoService checks that a pool without settings delays a new service and rejects an edit of an existing one. Previous
+// settings remain in effect, and the claim reports the problem.
+func TestUnknownPoolChangesNoService(t *testing.T) {
 	withoutStatus := `{spec: {claimRef: {namespace: storage, name: ceph}}}`
 	existing := map[string]*structpb.Struct{"glance": structOf(t, fields(t, "{metadata: {name: glance}, spec: {}}"))}
 	for name, tc := range map[string]struct {
@@ -183,8 +183,8 @@ func poolUsages(t *testing.T, m *model) (users, usages int) {
 	return users, usages
 }
 
-// TestPoolUsages checks that each StorageCluster has one Usage, and that there are none for unknown ones.
-func TestPoolUsages(t *testing.T) {
+// TestKnownStorageClusterHasOneUsage checks that each StorageCluster has one Usage, and that there are none for unknown ones.
+func TestKnownStorageClusterHasOneUsage(t *testing.T) {
 	m, err := derive(pooledInput(t, pooledSpec, storageClaim, storageXR, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -204,9 +204,9 @@ func TestPoolUsages(t *testing.T) {
 	}
 }
 
-// TestKeysBefore checks that copies of keys that no service uses any more are kept until the control plane is ready: pods that are not
-// replaced yet read them.
-func TestKeysBefore(t *testing.T) {
+// TestUnusedPoolKeysRetainedUntilReady checks that copies of keys that no service uses any more are kept until the control plane is ready:
+// pods that are not replaced yet read them.
+func TestUnusedPoolKeysRetainedUntilReady(t *testing.T) {
 	const of = "storage-1157d1d3"
 	observed := map[string]*structpb.Struct{}
 	for _, name := range []string{of + "-keys-" + of + "-key", of + "-keys-store", of, "storage-glance"} {

@@ -59,9 +59,9 @@ func TestRowsReadListsOfTheirLimit(t *testing.T) {
 	}
 }
 
-// TestLiveRepeated checks that the claim's status contains the reachability of Keystone as the companion reports it, and nothing without a
-// report.
-func TestLiveRepeated(t *testing.T) {
+// TestStatusContainsReportedKeystoneReachability checks that the claim's status contains the reachability of Keystone as the companion
+// reports it, and nothing without a report.
+func TestStatusContainsReportedKeystoneReachability(t *testing.T) {
 	reported := map[string]any{
 		"reachable": "True", "apiVersion": "v3.14", "publicReachable": "False", "publicMessage": "no such host", "lastToken": "2026-05-01T03:00:00Z",
 	}
@@ -92,9 +92,9 @@ func TestLiveRepeated(t *testing.T) {
 	}
 }
 
-// TestUpgradeChecked checks that an unsupported upgrade is rejected before anything is composed, and that an upgrade may be aborted as long
-// as the schema supports the previous release.
-func TestUpgradeChecked(t *testing.T) {
+// TestRejectsUnsupportedUpgrades checks that an unsupported upgrade is rejected before anything is composed, and that an upgrade may be
+// aborted as long as the schema supports the previous release.
+func TestRejectsUnsupportedUpgrades(t *testing.T) {
 	for name, tc := range map[string]struct{ runs, before, target, message string }{
 		"new":     {"", "", "2026.2", ""},
 		"same":    {"2025.2", "", "2025.2", ""},

@@ -62,9 +62,9 @@ func everySecret(v reflect.Value, path string) map[string]string {
 	return out
 }
 
-// TestEverySecret checks that every Secret that a spec references is read with permission for this Secret only, and that only its copy is
-// used. It fails for a new field that secretsNamed does not contain.
-func TestEverySecret(t *testing.T) {
+// TestEveryReferencedSecretIsCopied checks that every Secret that a spec references is read with permission for this Secret only, and that
+// only its copy is used. It fails for a new field that secretsNamed does not contain.
+func TestEveryReferencedSecretIsCopied(t *testing.T) {
 	c, err := claim.Read(input(t, "{}", bare, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +190,8 @@ func TestSecretsAreCopiedFromTheirNamespace(t *testing.T) {
 	}
 }
 
-// TestRemoteAccess checks the fields of errors for Secrets that cannot be transferred to another cluster.
-func TestRemoteAccess(t *testing.T) {
+// TestRemoteSecretsRequireSecretStore checks the fields of errors for Secrets that cannot be transferred to another cluster.
+func TestRemoteSecretsRequireSecretStore(t *testing.T) {
 	const east = "{cluster: {ref: {name: east}}, "
 	for name, tc := range map[string]struct{ reason, spec, field string }{
 		"Backup": {"The database is in another cluster than its credentials.", east + strings.TrimPrefix(fmt.Sprintf(withBackup, "s3"), "{"),
@@ -251,8 +251,9 @@ func missing(t *testing.T, o encoded.Struct) encoded.Struct {
 	return encoded.Of(structOf(t, m))
 }
 
-// TestMissingSecret checks that a claim reports the missing Secret, that other components proceed, and that existing objects are kept.
-func TestMissingSecret(t *testing.T) {
+// TestMissingSecretBlocksOnlyDependents checks that a claim reports the missing Secret, that other components proceed, and that existing
+// objects are kept.
+func TestMissingSecretBlocksOnlyDependents(t *testing.T) {
 	w := newCluster(t, fmt.Sprintf(withBackup, "s3"), bare)
 	const copied = "claim-secrets-tenant-s3"
 	for range 40 {
@@ -281,9 +282,9 @@ func TestMissingSecret(t *testing.T) {
 	}
 }
 
-// TestRenamedSecret checks a claim that references one missing Secret after another. The permission to read follows the claim immediately
-// and covers that Secret only; copies that pods may still read are kept until the control plane is ready.
-func TestRenamedSecret(t *testing.T) {
+// TestReadPermissionFollowsReferencedSecret checks a claim that references one missing Secret after another. The permission to read follows
+// the claim immediately and covers that Secret only; copies that pods may still read are kept until the control plane is ready.
+func TestReadPermissionFollowsReferencedSecret(t *testing.T) {
 	w := newCluster(t, fmt.Sprintf(withBackup, "first"), bare)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -321,8 +322,9 @@ func TestRenamedSecret(t *testing.T) {
 	}
 }
 
-// TestSpecUnchanged checks that derive does not change the decoded spec, because other readers expect the names that the tenant set.
-func TestSpecUnchanged(t *testing.T) {
+// TestDeriveLeavesSpecUnchanged checks that derive does not change the decoded spec, because other readers expect the names that the tenant
+// set.
+func TestDeriveLeavesSpecUnchanged(t *testing.T) {
 	in := input(t, fmt.Sprintf(withBackup, "s3"), bare, nil)
 	if _, err := derive(in); err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ func ownServers(mariadb, rabbitmq string) string {
 	return compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {" + mariadb + "}, rabbitmq: {" + rabbitmq + "}}}]")
 }
 
-// TestCellServers checks that unset fields of a cell's own servers come from the control plane's own servers, including backups and
-// issuers, and that other cells are unaffected.
-func TestCellServers(t *testing.T) {
+// TestCellServersInheritControlPlaneSettings checks that unset fields of a cell's own servers come from the control plane's own servers,
+// including backups and issuers, and that other cells are unaffected.
+func TestCellServersInheritControlPlaneSettings(t *testing.T) {
 	const backup = `{infrastructure: {mariadb: {replicas: 5, nodeSelector: {disk: fast}, backup: {schedule: "0 1 * * *", retentionDays: 7,
 		s3: {bucket: abc, endpoint: "s3:9000", prefix: cloud, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 1Gi}}},
 		rabbitmq: {storageClass: slow}}, ` // a value that no other part of the spec uses

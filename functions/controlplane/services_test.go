@@ -99,8 +99,8 @@ func TestRowsOfServices(t *testing.T) {
 	}
 }
 
-// TestServices checks that each enabled service gets a complete spec, and is created after its entities in Keystone.
-func TestServices(t *testing.T) {
+// TestEnabledServicesGetCompleteSpec checks that each enabled service gets a complete spec, and is created after its entities in Keystone.
+func TestEnabledServicesGetCompleteSpec(t *testing.T) {
 	const (
 		gateway  = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
 		keystone = "https://keystone." + instance + ".svc:5000/v3"
@@ -231,8 +231,8 @@ func TestSwitchedOffService(t *testing.T) {
 	}
 }
 
-// TestServiceValidation checks that the claim reports values that a service would reject.
-func TestServiceValidation(t *testing.T) {
+// TestRejectsInvalidServiceSettings checks that the claim reports values that a service would reject.
+func TestRejectsInvalidServiceSettings(t *testing.T) {
 	for field, spec := range map[string]string{
 		"spec.services.placement.image.tag":               "{services: {placement: {enabled: true, image: {tag: 13.0.0}}}}",
 		"spec.services.placement.uwsgi.processes":         "{services: {placement: {enabled: true, uwsgi: {processes: 9}}}}",
@@ -246,8 +246,9 @@ func TestServiceValidation(t *testing.T) {
 	}
 }
 
-// TestImageStorage checks that a volume uses the platform's storage class by default, and that an existing volume keeps its own.
-func TestImageStorage(t *testing.T) {
+// TestGlanceVolumesDefaultToPlatformStorageClass checks that a volume uses the platform's storage class by default, and that an existing
+// volume keeps its own.
+func TestGlanceVolumesDefaultToPlatformStorageClass(t *testing.T) {
 	const spec = `{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, file: {storageSize: 1Gi, storageClass: gold}}],
 		import: {staging: {storageSize: 1Gi}}, imageCache: {storageSize: 1Gi}}}}`
 	classes := func(m *model) []string {

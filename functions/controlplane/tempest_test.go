@@ -39,8 +39,8 @@ func TestTempest(t *testing.T) {
 	}
 }
 
-// TestTempestAlone checks that the administrator's role exists even if Keystone is the only service.
-func TestTempestAlone(t *testing.T) {
+// TestTempestGetsRoleWithoutServices checks that the administrator's role exists even if Keystone is the only service.
+func TestTempestGetsRoleWithoutServices(t *testing.T) {
 	for spec, want := range map[string]any{"{" + allowed + "}}": true, "{}": nil} {
 		if got := at(desired(t, readyCluster(t, spec, bare))["catalog"].Map(), "spec", "services"); got != want {
 			t.Errorf("%s: services of the catalog are %v, want %v", spec, got, want)
@@ -48,8 +48,8 @@ func TestTempestAlone(t *testing.T) {
 	}
 }
 
-// TestTempestValidation checks the errors for missing permission, invalid schedules and disabled services.
-func TestTempestValidation(t *testing.T) {
+// TestRejectsInvalidTempestSettings checks the errors for missing permission, invalid schedules and disabled services.
+func TestRejectsInvalidTempestSettings(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"NotAllowed": {"The claim has to permit an administrator.", "{tempest: {enabled: true}}", "spec.tempest.allowAdministration", "set allowAdministration: true"},
 		"Schedule":   {"The schedule has an invalid minute.", "{" + allowed + ", schedule: 61 0 * * *}}", "spec.tempest.schedule", "cannot read schedule"},
@@ -64,8 +64,8 @@ func TestTempestValidation(t *testing.T) {
 	}
 }
 
-// TestTempestReported checks that the claim's condition contains the results of tests.
-func TestTempestReported(t *testing.T) {
+// TestConditionContainsTempestResults checks that the claim's condition contains the results of tests.
+func TestConditionContainsTempestResults(t *testing.T) {
 	observedState := structOf(t, fields(t, "{status: {tests: {lastRun: '2026-05-01T03:00:00Z', lastDurationSeconds: 9, passed: 2, failed: 1}, "+
 		"conditions: [{type: TestsPassed, status: 'False', reason: TestsFailed, message: 1 of 3 tests failed}]}}"))
 	at := metav1.Time{Time: time.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)}

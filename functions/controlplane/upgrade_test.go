@@ -121,9 +121,9 @@ func TestOrderOfUpgrades(t *testing.T) {
 	}
 }
 
-// TestUpgradesEnd checks that all services, in any state, reach the target release, one after the other, and that none gets another release
-// in between, even if services become unready meanwhile.
-func TestUpgradesEnd(t *testing.T) {
+// TestServicesUpgradeOneAfterAnother checks that all services, in any state, reach the target release, one after the other, and that none
+// gets another release in between, even if services become unready meanwhile.
+func TestServicesUpgradeOneAfterAnother(t *testing.T) {
 	releases := []string{"2025.1", "2025.2", "2026.1"}
 	rapid.Check(t, func(t *rapid.T) {
 		const target = "2026.1"
@@ -194,9 +194,9 @@ func TestReleaseOfAll(t *testing.T) {
 	}
 }
 
-// TestRolloutDeferred checks that a service that waits for its upgrade gets settings that it supports: the claim's settings, unless they
-// require the next release.
-func TestRolloutDeferred(t *testing.T) {
+// TestWaitingServiceRetainsSupportedSettings checks that a service that waits for its upgrade gets settings that it supports: the claim's
+// settings, unless they require the next release.
+func TestWaitingServiceRetainsSupportedSettings(t *testing.T) {
 	const keystone = `{spec: {openStackRelease: "2025.2"}, status: {release: "2025.2"}}`
 	for name, tc := range map[string]struct{ reason, image, config, want string }{
 		"Both":  {"Digest and option are valid in both releases.", `{digest: "sha256:` + digits + `"}`, "{DEFAULT: {debug: true}}", `{"digest":"sha256:` + digits + `"} {"DEFAULT":{"debug":true}}`},

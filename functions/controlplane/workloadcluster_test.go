@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestWorkloadCluster checks that a control plane selects a WorkloadCluster, and that only a new one is rejected if the cluster lacks
-// something.
-func TestWorkloadCluster(t *testing.T) {
+// TestOnlyNewClaimsRequireReadyWorkloadCluster checks that a control plane selects a WorkloadCluster, and that only a new one is rejected
+// if the cluster lacks something.
+func TestOnlyNewClaimsRequireReadyWorkloadCluster(t *testing.T) {
 	south := func(role string) []*structpb.Struct {
 		return []*structpb.Struct{structOf(t, fields(t, "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: south}, "+
 			"spec: {roles: [controlPlane], allowedNamespaces: ['*']}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [{role: controlPlane, "+role+"}]}}"))}

@@ -59,8 +59,8 @@ func amounts(t *testing.T, s Size) map[string]int64 {
 	return out
 }
 
-// TestSizesSuffice checks that the defaults of each size meet the minimums of programs.
-func TestSizesSuffice(t *testing.T) {
+// TestSizeDefaultsMeetMinimums checks that the defaults of each size meet the minimums of programs.
+func TestSizeDefaultsMeetMinimums(t *testing.T) {
 	for name, s := range sizes {
 		for p, storage := range map[minimum.Program]string{
 			minimum.MariaDB: s.DatabaseStorage, minimum.RabbitMQ: s.MessagingStorage, minimum.Valkey: s.LocksStorage, minimum.OVNDatabase: s.NetworksStorage,

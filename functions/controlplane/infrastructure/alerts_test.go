@@ -8,9 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
 )
 
-// TestAlerts checks the severity, the delay and the metrics of alerts. They are critical if services stop, and warnings if one member is
-// missing.
-func TestAlerts(t *testing.T) {
+// TestAlertSeverityReflectsServiceImpact checks the severity, the delay and the metrics of alerts. They are critical if services stop, and
+// warnings if one member is missing.
+func TestAlertSeverityReflectsServiceImpact(t *testing.T) {
 	const warning, critical = "warning", "critical"
 	alert := func(severity, wait string, alert ...string) monitoringtest.Alert {
 		return monitoringtest.Alert{Severity: severity, For: wait, Selectors: alert}

@@ -50,8 +50,8 @@ func derived(t *testing.T, spec, platform string) *Infrastructure {
 	return inf
 }
 
-// TestDiskLimit checks that the volume of a queue is larger, in each size, than the memory of its members.
-func TestDiskLimit(t *testing.T) {
+// TestDiskFreeLimitEqualsQueueMemory checks that the disk limit of a queue is, in each size, the memory limit of its members.
+func TestDiskFreeLimitEqualsQueueMemory(t *testing.T) {
 	for _, name := range []string{
 		controlplanev1.SizeDevelopment, controlplanev1.SizeSmall, controlplanev1.SizeMedium, controlplanev1.SizeLarge,
 	} {
