@@ -100,8 +100,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestOrdered verifies that all processes are listed, including the backup service if it is disabled.
-func TestOrdered(t *testing.T) {
+// TestManagerReplicasListAllProcesses verifies that all processes are listed, including the backup service if it is disabled.
+func TestManagerReplicasListAllProcesses(t *testing.T) {
 	for file, want := range map[string]map[string]map[string]int32{
 		"medium": {
 			"cinder-scheduler": {"cinder-scheduler": 2}, "cinder-volume": {"cinder-volume-ceph-rbd": 2, "cinder-volume-archive-1": 1},

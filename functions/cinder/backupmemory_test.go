@@ -69,9 +69,9 @@ func TestBackupOptions(t *testing.T) {
 	}
 }
 
-// TestConversionSize verifies that the volume for image conversion has the size in the spec, in pods of managers and of the backup service,
-// and that an invalid size is rejected.
-func TestConversionSize(t *testing.T) {
+// TestConversionVolumeSizeFollowsSpec verifies that the volume for image conversion has the size in the spec, in pods of managers and of
+// the backup service.
+func TestConversionVolumeSizeFollowsSpec(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		size   any
@@ -102,8 +102,8 @@ func TestConversionSize(t *testing.T) {
 	}
 }
 
-// TestInvalidQuantities verifies that a quantity that the schema would reject is an error, and not the default.
-func TestInvalidQuantities(t *testing.T) {
+// TestRejectsInvalidQuantities verifies that a quantity that the schema would reject is an error, and not the default.
+func TestRejectsInvalidQuantities(t *testing.T) {
 	for field, set := range map[string]func(*cinderv1.CinderSpec){
 		"spec.conversionSize": func(s *cinderv1.CinderSpec) { s.ConversionSize = "much" },
 		"spec.backup.memory":  func(s *cinderv1.CinderSpec) { s.Backup.Memory = "much" },

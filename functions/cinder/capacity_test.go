@@ -160,8 +160,8 @@ func number(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// TestNoCeph verifies that the condition is unset if no backend is in Ceph.
-func TestNoCeph(t *testing.T) {
+// TestCephConnectedUnsetWithoutCephBackends verifies that the condition is unset if no backend is in Ceph.
+func TestCephConnectedUnsetWithoutCephBackends(t *testing.T) {
 	w, _ := kind.Ready(t, "files")
 	for _, c := range New().Run(w.Request()).Conditions {
 		if c.GetType() == cinderv1.CephConnected {

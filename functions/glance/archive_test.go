@@ -97,9 +97,9 @@ finished running []
 	}
 }
 
-// TestArchiveDefaults verifies that a Glance without archive settings has the ages of the schema, and that rows of images are not removed
-// before rows that refer to them.
-func TestArchiveDefaults(t *testing.T) {
+// TestImageRowsOutliveReferencingRows verifies that a Glance without archive settings has the ages of the schema, and that rows of images
+// are not removed before rows that refer to them.
+func TestImageRowsOutliveReferencingRows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason             string
 		after, imagesAfter int32

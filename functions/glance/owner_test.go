@@ -10,8 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// TestEachOwner verifies that an option of a tenant, under any name, cannot change a value that pods are composed with.
-func TestEachOwner(t *testing.T) {
+// TestOptionsCannotChangeComputedValues verifies that an option of a tenant, under any name, cannot change a value that pods are composed
+// with.
+func TestOptionsCannotChangeComputedValues(t *testing.T) {
 	groups := []registry.Group{{Name: "shared_", Template: "file"}, {Name: "rbd_1", Template: "rbd"}, {Name: "s3", Template: "s3"}, {Name: "swift", Template: "swift"}}
 	owners := servicetest.Owners[*model]{
 		Derive: func(spec []byte) (*model, error) {

@@ -166,8 +166,8 @@ func TestFirstPage(t *testing.T) {
 	}
 }
 
-// TestDashboardSettings tests that the link to help and the storing of passwords are set where Horizon reads them.
-func TestDashboardSettings(t *testing.T) {
+// TestSetsHelpURLAndPasswordAutocomplete tests that the link to help and the storing of passwords are set where Horizon reads them.
+func TestSetsHelpURLAndPasswordAutocomplete(t *testing.T) {
 	m, err := of(t, "{helpURL: 'https://help.org/a', passwordAutocomplete: true}")
 	if err != nil {
 		t.Fatal(err)
@@ -196,8 +196,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestEgress verifies that pods may connect to their services only.
-func TestEgress(t *testing.T) {
+// TestPodsReachOnlyConfiguredServices verifies that pods may connect to their services only.
+func TestPodsReachOnlyConfiguredServices(t *testing.T) {
 	for services, want := range map[string][]workload.Flow{
 		`services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]`: {{Ports: []int32{9292}}},
 		`services: [{type: identity, internalURL: "https://k:5000/v3"}]`:                                               nil,

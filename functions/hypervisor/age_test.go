@@ -26,9 +26,9 @@ func observedAt(at time.Time) string {
 	return fmt.Sprintf("%s: '%s'\n", freshness.Field, at.Format(time.RFC3339))
 }
 
-// TestGuardAge verifies that no guard is open because of an old status: the companion counted zero servers and an empty node, and has not
-// run since. A missing clock, and a status without a time, close the guards, too.
-func TestGuardAge(t *testing.T) {
+// TestOldStatusClosesDeletionGuards verifies that no guard is open because of an old status: the companion counted zero servers and an
+// empty node, and has not run since. A missing clock, and a status without a time, close the guards, too.
+func TestOldStatusClosesDeletionGuards(t *testing.T) {
 	const (
 		status = "observedGeneration: 1\n" +
 			"capacity: {virtualMachines: 0, totalVCPU: 64, availableVCPU: 64, totalMemoryMiB: 1, availableMemoryMiB: 1}\n" +
@@ -85,8 +85,9 @@ func TestGuardAge(t *testing.T) {
 	}
 }
 
-// TestComponentAge verifies that a component with an old status is not ready, and that the pool's status contains the age of its numbers.
-func TestComponentAge(t *testing.T) {
+// TestOldStatusMakesPoolUnready verifies that a component with an old status is not ready, and that the pool's status contains the age of
+// its numbers.
+func TestOldStatusMakesPoolUnready(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	if err := makeReady(w); err != nil {
 		t.Fatal(err)

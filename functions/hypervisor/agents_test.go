@@ -82,8 +82,9 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestAgentsOpened verifies that nodes are allowed to connect to the queue of agents, with one policy if it is also the queue of the cell.
-func TestAgentsOpened(t *testing.T) {
+// TestNodesMayReachAgentsQueue verifies that nodes are allowed to connect to the queue of agents, with one policy if it is also the queue
+// of the cell.
+func TestNodesMayReachAgentsQueue(t *testing.T) {
 	own := strings.Replace(byAgents, "      queue: {rabbitMQRef: {name: rabbitmq}", "      queue: {rabbitMQRef: {name: of-cell1}", 1)
 	for name, tc := range map[string]struct {
 		plane string
@@ -106,9 +107,9 @@ func TestAgentsOpened(t *testing.T) {
 	}
 }
 
-// TestAgentsLogin verifies that agents use Neutron's current login, and that the login is reported to the control plane once the pods of
-// all agents use it.
-func TestAgentsLogin(t *testing.T) {
+// TestLoginReportedOnceAllAgentsUseIt verifies that agents use Neutron's current login, and that the login is reported to the control plane
+// once the pods of all agents use it.
+func TestLoginReportedOnceAllAgentsUseIt(t *testing.T) {
 	const annotation = "credentials.c5c3.io/neutron-queue"
 	sets, spec := []string{"openvswitch-agent", "l3-agent", "dhcp-agent", "metadata", "sriov-agent"}, more(served+", "+carded)
 	w := ran(t, spec, agentsWithCards)
@@ -151,8 +152,8 @@ func TestAgentsLogin(t *testing.T) {
 	}
 }
 
-// TestAgentsValidation verifies that settings of OVN are rejected with Neutron agents, and the reverse.
-func TestAgentsValidation(t *testing.T) {
+// TestRejectsInvalidAgentSettings verifies that settings of OVN are rejected with Neutron agents, and the reverse.
+func TestRejectsInvalidAgentSettings(t *testing.T) {
 	slice := func(networks string) string {
 		return more("slices: [{name: a, nodeSelector: {rack: a}, networks: " + networks + "}]")
 	}
@@ -192,8 +193,8 @@ func TestAgentsValidation(t *testing.T) {
 	}
 }
 
-// TestAgentsImages verifies that all agents use one image, and that the metadata agent can use another image.
-func TestAgentsImages(t *testing.T) {
+// TestAgentsUseConfiguredImages verifies that all agents use one image, and that the metadata agent can use another image.
+func TestAgentsUseConfiguredImages(t *testing.T) {
 	for _, tc := range []struct{ spec, agents, metadata string }{
 		{served, "registry.example.com/c5c3/neutron-agents:27.0.4", "registry.example.com/c5c3/neutron-agents:27.0.4"},
 		{
@@ -238,8 +239,9 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// TestRemovedAgents verifies that the input of agents is retained until all resources are ready when a pool has no gateways any more.
-func TestRemovedAgents(t *testing.T) {
+// TestInputOfRemovedAgentsRetainedUntilReady verifies that the input of agents is retained until all resources are ready when a pool has no
+// gateways any more.
+func TestInputOfRemovedAgentsRetainedUntilReady(t *testing.T) {
 	w := withAgents(t, more(served))
 	if err := makeReady(w); err != nil {
 		t.Fatal(err)

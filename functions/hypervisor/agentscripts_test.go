@@ -27,9 +27,9 @@ func queueLogin(t *testing.T, dir string) []string {
 	}
 }
 
-// TestNeutronAgent verifies that an agent starts with the mounted login and with the address of tunnels, if any. It is ready only with the
-// login of its pod.
-func TestNeutronAgent(t *testing.T) {
+// TestNeutronAgentStartsWithMountedLogin verifies that an agent starts with the mounted login and with the address of tunnels, if any. It
+// is ready only with the login of its pod.
+func TestNeutronAgentStartsWithMountedLogin(t *testing.T) {
 	const requested = `echo "$OS_DEFAULT__TRANSPORT_URL ${OS_OVS__LOCAL_IP-none} $*"`
 	const url = "rabbit://neutron-1:secret-1@q:5671/neutron?ssl=true&ssl_ca_file=/ca.crt"
 	for name, tc := range map[string]struct {

@@ -50,8 +50,8 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
-// TestNoAggregates verifies that a pool without aggregates has no such object.
-func TestNoAggregates(t *testing.T) {
+// TestPoolWithoutAggregatesComposesNone verifies that a pool without aggregates has no such object.
+func TestPoolWithoutAggregatesComposesNone(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	if err := makeReady(w); err != nil {
 		t.Fatal(err)

@@ -367,9 +367,9 @@ func current(w *simulate.Cluster) string {
 	return ""
 }
 
-// TestClusterValidation verifies that these are rejected: a cluster of another tenant, Secrets that cannot be copied, and features that
-// require access to both clusters.
-func TestClusterValidation(t *testing.T) {
+// TestRejectsUnsupportedClusterReferences verifies that these are rejected: a cluster of another tenant, Secrets that cannot be copied, and
+// features that require access to both clusters.
+func TestRejectsUnsupportedClusterReferences(t *testing.T) {
 	storeless := func(platform string) string {
 		return strings.Replace(platform, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestNodesCleared verifies that the claim has the companion's condition on removed nodes, and no such condition before the first check.
-func TestNodesCleared(t *testing.T) {
+// TestCopiesConditionOnRemovedNodes verifies that the claim has the companion's condition on removed nodes, and no such condition before
+// the first check.
+func TestCopiesConditionOnRemovedNodes(t *testing.T) {
 	w := newCluster(mine, "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	message := func() string {
 		for _, c := range New().Run(w.Request()).Conditions {

@@ -148,7 +148,7 @@ status:
 `
 )
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // around adds a claim in a namespace, and other objects.
 func around(w *simulate.Cluster, namespace string, others ...*structpb.Struct) {
@@ -206,9 +206,9 @@ func wantError(t *testing.T, reason string, err error, field, message string) {
 	}
 }
 
-// TestNodeDown verifies that a node that is down blocks neither the next component nor the readiness of the pool, and that its DaemonSets
-// replace pods on as many nodes at a time as the claim sets.
-func TestNodeDown(t *testing.T) {
+// TestToleratesConfiguredUnavailableNodes verifies that a node that is down blocks neither the next component nor the readiness of the
+// pool, and that its DaemonSets replace pods on as many nodes at a time as the claim sets.
+func TestToleratesConfiguredUnavailableNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec   string
 		down           float64

@@ -59,9 +59,9 @@ func TestAgentsRequireOwnQueueConnection(t *testing.T) {
 	}
 }
 
-// TestReplacedLogin verifies when agents restart after their login was replaced: not before the rolling update had time to reach their
-// node, and immediately if the rolling update waits for them.
-func TestReplacedLogin(t *testing.T) {
+// TestReplacedLoginRestartsStuckAgents verifies when agents restart after their login was replaced: not before the rolling update had time
+// to reach their node, and immediately if the rolling update waits for them.
+func TestReplacedLoginRestartsStuckAgents(t *testing.T) {
 	const hour = 3600
 	for name, tc := range map[string]struct {
 		reason string

@@ -110,9 +110,9 @@ func TestNodesOfThePool(t *testing.T) {
 	}
 }
 
-// TestOperatorsRights verifies that it is bound to two roles of the chart only, the second in the pool's namespace, and that it reads a
-// Secret of the claim's own namespace, regardless of the platform's.
-func TestOperatorsRights(t *testing.T) {
+// TestOperatorHasMinimalPermissions verifies that the operator is bound to two roles of the chart only, the second in the pool's
+// namespace, and that it reads a Secret of the claim's own namespace, regardless of the platform's.
+func TestOperatorHasMinimalPermissions(t *testing.T) {
 	w := newCluster(more("lifecycle: {enabled: true, credentialsSecretRef: {name: registry}}, images: {pullSecrets: [mine]}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...)
 	all := composedOf(t, w)
 	var got []string

@@ -9,9 +9,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestSwitchAgent verifies that the agent runs as documented, with minimal rights on nodes of the pool and of each slice, and with
-// Kubernetes rights in the pool's namespace only.
-func TestSwitchAgent(t *testing.T) {
+// TestOVSAgentHasMinimalPermissions verifies that the agent runs as documented, with minimal rights on nodes of the pool and of each slice,
+// and with Kubernetes rights in the pool's namespace only.
+func TestOVSAgentHasMinimalPermissions(t *testing.T) {
 	all := composedOf(t, newCluster(more("slices: [{name: fast, nodeSelector: {disk: nvme}}], agents: {ovsAgent: {enabled: true, image: {tag: '1.0'}}}, "+
 		"images: {pullSecrets: [mine]}"), "tenant-a", objects(planeClaim, controlPlaneYAML)...))
 	if diff := cmp.Diff(map[string]string{

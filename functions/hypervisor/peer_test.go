@@ -76,9 +76,9 @@ var peerSets = []string{
 	computeComponent, computeComponent + "-slice-edge",
 }
 
-// TestPeerCertificates verifies that an existing pool moves to a certificate of each node without an interruption: pods request it when the companion
-// can sign, and the shared certificate stays until no pod uses it. A new pool has never had it.
-func TestPeerCertificates(t *testing.T) {
+// TestPoolMovesToNodeCertificates verifies that an existing pool moves to a certificate of each node without an interruption: pods request
+// it when the companion can sign, and the shared certificate stays until no pod uses it. A new pool has never had it.
+func TestPoolMovesToNodeCertificates(t *testing.T) {
 	accounts := func(separate bool) map[string]string {
 		out := map[string]string{}
 		for _, set := range peerSets {

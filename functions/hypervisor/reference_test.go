@@ -71,8 +71,8 @@ func TestControlPlaneRequiresConsent(t *testing.T) {
 	}
 }
 
-// TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
-func TestRequirementsStable(t *testing.T) {
+// TestRequestsControlPlaneOnlyWithConsent verifies that the composite resource of a control plane without consent is not requested.
+func TestRequestsControlPlaneOnlyWithConsent(t *testing.T) {
 	w := newCluster(mine, "tenant-b", objects(planeClaim, controlPlaneYAML)...)
 	if err := makeReady(w); err == nil {
 		t.Fatal("it is not refused")
@@ -210,8 +210,9 @@ func TestForgetsRemovedObjects(t *testing.T) {
 	}
 }
 
-// TestLimits verifies that only nodes that the platform allows for the namespace can be selected: selecting a node is control of it.
-func TestLimits(t *testing.T) {
+// TestRejectsNodesOutsideLimits verifies that only nodes that the platform allows for the namespace can be selected: selecting a node is
+// control of it.
+func TestRejectsNodesOutsideLimits(t *testing.T) {
 	const some = `{name: some, namespaces: ["tenant-*"], hypervisorNodes: ["node-role.kubernetes.io/hypervisor", "pool={namespace}"], ` +
 		`tolerations: ["dedicated=hypervisor"]}`
 	for name, tc := range map[string]struct {

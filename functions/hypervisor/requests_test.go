@@ -360,9 +360,9 @@ func TestReservedDiskSetting(t *testing.T) {
 	}
 }
 
-// TestNodePriority verifies that every component of a node has the priority class: under memory or disk pressure, the kubelet evicts pods
-// without it first, and the scheduler preempts them.
-func TestNodePriority(t *testing.T) {
+// TestNodePodsHaveCriticalPriority verifies that every component of a node has the priority class: under memory or disk pressure, the
+// kubelet evicts pods without it first, and the scheduler preempts them.
+func TestNodePodsHaveCriticalPriority(t *testing.T) {
 	want, got := map[string]string{}, map[string]string{}
 	for _, p := range nodePods {
 		want[p.component] = "system-node-critical"

@@ -149,9 +149,9 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// TestLoginsMounted verifies that a pod becomes ready when its process has started with the logins of its template, and stays ready with
-// later ones, so that a completed rollout proves that they are in use.
-func TestLoginsMounted(t *testing.T) {
+// TestReadinessRequiresLoginsOfTemplate verifies that a pod becomes ready when its process has started with the logins of its template, and
+// stays ready with later ones, so that a completed rollout proves that they are in use.
+func TestReadinessRequiresLoginsOfTemplate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason            string
 		queue, credential string
@@ -210,9 +210,9 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestHugePages verifies that servers get the requested number of huge pages, the same number of each NUMA cell, and that Nova reserves the
-// others.
-func TestHugePages(t *testing.T) {
+// TestNovaReservesUnassignedHugePages verifies that servers get the requested number of huge pages, the same number of each NUMA cell, and
+// that Nova reserves the others.
+func TestNovaReservesUnassignedHugePages(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, pages string
 		existing      map[string]string // pages of a size in a cell
@@ -255,8 +255,8 @@ func TestHugePages(t *testing.T) {
 	}
 }
 
-// TestReservedDisk verifies that Nova reserves enough of the disk to prevent evictions by the kubelet.
-func TestReservedDisk(t *testing.T) {
+// TestDiskReservationPreventsEviction verifies that Nova reserves enough of the disk to prevent evictions by the kubelet.
+func TestDiskReservationPreventsEviction(t *testing.T) {
 	const gib = 1 << 20 // in KiB
 	for name, tc := range map[string]struct {
 		reason, reserve string
@@ -431,8 +431,8 @@ func withoutPrograms(t *testing.T, names ...string) string {
 	}), ":")
 }
 
-// TestConsoleBounds verifies that console output is bounded, and that enough remains for Nova, which shows the last 100 KiB.
-func TestConsoleBounds(t *testing.T) {
+// TestConsoleOutputIsBounded verifies that console output is bounded, and that enough remains for Nova, which shows the last 100 KiB.
+func TestConsoleOutputIsBounded(t *testing.T) {
 	if !strings.Contains(qemuConf, "\nstdio_handler = \"logd\"\n") {
 		t.Errorf("QEMU writes output itself, without a bound:\n%s", qemuConf)
 	}
@@ -454,8 +454,9 @@ func TestConsoleBounds(t *testing.T) {
 	}
 }
 
-// TestAddress verifies that the address of an interface has the family of the node's address, and that it does not expire.
-func TestAddress(t *testing.T) {
+// TestPrefersInterfaceAddressOfNodeFamily verifies that the address of an interface has the family of the node's address, and that it does
+// not expire.
+func TestPrefersInterfaceAddressOfNodeFamily(t *testing.T) {
 	const ipv4, ipv6 = "7: bond1    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond1", "7: bond1    inet6 fd00::9/64 scope global"
 	for name, tc := range map[string]struct {
 		reason string
@@ -486,8 +487,9 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestPeer verifies that nova-compute reports a name that resolves to the address of the node, or of an interface.
-func TestPeer(t *testing.T) {
+// TestNovaComputeReportsResolvableName verifies that nova-compute reports a name that resolves to the address of the node, or of an
+// interface.
+func TestNovaComputeReportsResolvableName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		env    []string
@@ -569,8 +571,8 @@ esac`,
 	}
 }
 
-// TestSwitch verifies that the switch is configured, before it starts, to fill in checksums that servers leave to it.
-func TestSwitch(t *testing.T) {
+// TestSwitchFillsInChecksums verifies that the switch is configured, before it starts, to fill in checksums that servers leave to it.
+func TestSwitchFillsInChecksums(t *testing.T) {
 	dir := stubs(t, map[string]string{"ovs-vsctl": "", "ovs-vswitchd": ""})
 	if out, err := script(t, dir, nil, "openvswitch.sh", "ovs-vswitchd"); err != nil {
 		t.Fatalf("%v: %s", err, out)

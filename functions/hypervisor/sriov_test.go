@@ -88,8 +88,8 @@ func TestSRIOVAgentsRequireNetworkCards(t *testing.T) {
 	}
 }
 
-// TestSRIOVUnchanged verifies that a pool without network cards is not changed when the control plane enables SR-IOV.
-func TestSRIOVUnchanged(t *testing.T) {
+// TestSRIOVLeavesPoolWithoutCardsUnchanged verifies that a pool without network cards is not changed when the control plane enables SR-IOV.
+func TestSRIOVLeavesPoolWithoutCardsUnchanged(t *testing.T) {
 	for name, planes := range map[string][2]string{"OVN": {controlPlaneYAML, withCards}, "Agents": {byAgents, agentsWithCards}} {
 		before, after := kind.Desired(t, ran(t, more(served), planes[0])), kind.Desired(t, ran(t, more(served), planes[1]))
 		if diff := cmp.Diff(before, after); diff != "" {
@@ -98,8 +98,9 @@ func TestSRIOVUnchanged(t *testing.T) {
 	}
 }
 
-// TestSRIOVConfig verifies that Nova and Neutron use the same interface of a card, or Nova its address, and that no flavor is required.
-func TestSRIOVConfig(t *testing.T) {
+// TestNovaAndNeutronUseSameCards verifies that Nova and Neutron use the same interface of a card, or Nova its address, and that no flavor
+// is required.
+func TestNovaAndNeutronUseSameCards(t *testing.T) {
 	all := kind.Desired(t, ran(t, more(`pciDevices: [`+card+`, {name: b, address: "0000:3b:00.0", interface: ens2f0, physicalNetwork: physnet2}, `+
 		`{name: c, vendorID: "8086", productID: "188a", interface: ens1f0, physicalNetwork: physnet1}]`), withCards))
 	want := map[string][]string{
@@ -135,9 +136,9 @@ func TestSRIOVConfig(t *testing.T) {
 	}
 }
 
-// TestSRIOVRemoved verifies that the input of SR-IOV agents and their login are retained until all resources are ready after the cards are
-// removed, and then deleted.
-func TestSRIOVRemoved(t *testing.T) {
+// TestRemovedCardsRetainInputUntilReady verifies that the input of SR-IOV agents and their login are retained until all resources are ready
+// after the cards are removed, and then deleted.
+func TestRemovedCardsRetainInputUntilReady(t *testing.T) {
 	w := ran(t, more(carded), withCards)
 	remaining := func() (out []string) {
 		for resource := range kind.Desired(t, w) {
@@ -164,8 +165,9 @@ func TestSRIOVRemoved(t *testing.T) {
 	}
 }
 
-// TestSRIOVIngress verifies that nodes may connect to the queue of Neutron's agents, also if it is not the queue of the cell.
-func TestSRIOVIngress(t *testing.T) {
+// TestSRIOVOpensAgentsQueueToNodes verifies that nodes may connect to the queue of Neutron's agents, also if it is not the queue of the
+// cell.
+func TestSRIOVOpensAgentsQueueToNodes(t *testing.T) {
 	own := strings.Replace(withCards, "      queue: {rabbitMQRef: {name: rabbitmq}", "      queue: {rabbitMQRef: {name: of-cell1}", 1)
 	for spec, want := range map[string]bool{mine: false, more(carded): true} {
 		if _, got := ran(t, spec, own).Observed["agents-queue-network-policy"]; got != want {
@@ -177,8 +179,8 @@ func TestSRIOVIngress(t *testing.T) {
 	}
 }
 
-// TestSRIOVValidation verifies that network cards which no port can use are rejected.
-func TestSRIOVValidation(t *testing.T) {
+// TestRejectsUnusableNetworkCards verifies that network cards which no port can use are rejected.
+func TestRejectsUnusableNetworkCards(t *testing.T) {
 	none := strings.Replace(agentsWithCards, "        sriovNetworks: [physnet1]\n", "", 1)
 	for name, tc := range map[string]struct{ reason, spec, plane, field, message string }{
 		"None": {

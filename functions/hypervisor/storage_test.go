@@ -19,9 +19,9 @@ func withStorage(spec, namespace, claim, xr string) *simulate.Cluster {
 	return newCluster(spec, namespace, objects(planeClaim, controlPlaneYAML, claim, xr)...)
 }
 
-// TestDisksConsent verifies that the StorageCluster must allow the namespace of the hypervisors, and must have the control plane as a
-// consumer.
-func TestDisksConsent(t *testing.T) {
+// TestStorageRequiresConsentOfOwner verifies that the StorageCluster must allow the namespace of the hypervisors, and must have the control
+// plane as a consumer.
+func TestStorageRequiresConsentOfOwner(t *testing.T) {
 	const none = `spec.storage.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "friends-x" may use; ` +
 		`correct the reference, or ask its owner to add this namespace to spec.allowedNamespaces`
 	friends := strings.Replace(storageClaim, "[tenant-a]", "[tenant-a, friends-x]", 1)
@@ -65,9 +65,9 @@ func TestDisksConsent(t *testing.T) {
 	}
 }
 
-// TestDisksUnknown verifies that the recorded access to the pool stays while the StorageCluster reports nothing, or does not allow the
-// claim any more, and that the claim reports the reason. Without recorded access, no hypervisor is composed.
-func TestDisksUnknown(t *testing.T) {
+// TestUnknownStorageRetainsRecordedAccess verifies that the recorded access to the pool stays while the StorageCluster reports nothing, or
+// does not allow the claim any more, and that the claim reports the reason. Without recorded access, no hypervisor is composed.
+func TestUnknownStorageRetainsRecordedAccess(t *testing.T) {
 	withoutStatus := reconcileUntil(storageXR, "status:")
 	for name, tc := range map[string]struct {
 		reason string
@@ -116,8 +116,9 @@ func TestDisksUnknown(t *testing.T) {
 	}
 }
 
-// TestDisksStay verifies that a change of storage is rejected even if admission did not reject it, also when the recorded state is missing.
-func TestDisksStay(t *testing.T) {
+// TestRejectsChangeOfStorage verifies that a change of storage is rejected even if admission did not reject it, also when the recorded
+// state is missing.
+func TestRejectsChangeOfStorage(t *testing.T) {
 	other := strings.Replace(inPool, "pool: vms", "pool: fast", 1)
 	fast := strings.Replace(storageXR, "{name: vms, pool: cloud-vms, purpose: vms}", "{name: vms, pool: cloud-vms, purpose: vms}, {name: fast, pool: cloud-fast, purpose: vms}", 1)
 	for name, tc := range map[string]struct {

@@ -84,8 +84,9 @@ func TestSlicesOverrideSettingsOfPool(t *testing.T) {
 	}
 }
 
-// TestZones checks that nodes are in one availability zone: aggregates of the control plane put them into theirs.
-func TestZones(t *testing.T) {
+// TestRejectsConflictingAvailabilityZones checks that nodes are in one availability zone: aggregates of the control plane put them into
+// theirs.
+func TestRejectsConflictingAvailabilityZones(t *testing.T) {
 	plane := strings.Replace(controlPlaneYAML, "nova: {enabled: true}", "nova: {enabled: true, aggregates: [{name: fast, availabilityZone: z1}, {name: big, availabilityZone: z2}, {name: any}]}", 1)
 	if plane == controlPlaneYAML {
 		t.Fatal("the control plane has no aggregates")

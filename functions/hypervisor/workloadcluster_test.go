@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// TestWorkloadCluster verifies that a pool selects a WorkloadCluster, that it finds the WorkloadCluster of its control plane, and that only a
-// new pool is rejected if its cluster lacks something.
-func TestWorkloadCluster(t *testing.T) {
+// TestOnlyNewClaimsRequireReadyWorkloadCluster verifies that a pool selects a WorkloadCluster, that it finds the WorkloadCluster of its
+// control plane, and that only a new pool is rejected if its cluster lacks something.
+func TestOnlyNewClaimsRequireReadyWorkloadCluster(t *testing.T) {
 	cluster := func(name, role string) []*structpb.Struct {
 		return objects("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: " + name + "}, " +
 			"spec: {roles: [hypervisor], allowedNamespaces: [tenant-a]}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [{role: hypervisor, " + role + "}]}}")

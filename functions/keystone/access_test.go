@@ -75,9 +75,9 @@ func TestCatalogAccessOrder(t *testing.T) {
 	}
 }
 
-// TestMissingPasswords verifies that a deleted Secret of a password, which is not created again, is reported by the SecretAggregate that
-// reads it.
-func TestMissingPasswords(t *testing.T) {
+// TestSecretAggregateReadsPasswords verifies that a deleted Secret of a password, which is not created again, is reported by the
+// SecretAggregate that reads it.
+func TestSecretAggregateReadsPasswords(t *testing.T) {
 	sources, _ := at(desired(t, ready(t, xr(t, "small")))["clouds"], "spec", "sources").([]any)
 	got := map[any]bool{}
 	for _, s := range sources {
@@ -90,9 +90,9 @@ func TestMissingPasswords(t *testing.T) {
 	}
 }
 
-// TestInternalAddress verifies that each clouds.yaml selects the internal endpoints. K-ORC reads endpoint_type only; without it, it fails
-// silently if it cannot reach the public endpoints.
-func TestInternalAddress(t *testing.T) {
+// TestCloudsYAMLSelectsInternalEndpoints verifies that each clouds.yaml selects the internal endpoints. K-ORC reads endpoint_type only;
+// without it, it fails silently if it cannot reach the public endpoints.
+func TestCloudsYAMLSelectsInternalEndpoints(t *testing.T) {
 	all := desired(t, ready(t, xr(t, "small")))
 	text, _ := at(all["korc-clouds"], "spec", "template", "clouds.yaml").(string)
 	for _, want := range []string{"\n    interface: internal\n", "\n    endpoint_type: internal\n"} {

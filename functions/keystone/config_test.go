@@ -87,9 +87,9 @@ func contains(lines []string, want string) bool {
 	return false
 }
 
-// TestProxy verifies that Apache authenticates with the provider on Keystone's federation paths, removes its own headers from all other
-// requests, and forwards all of them.
-func TestProxy(t *testing.T) {
+// TestProxyAuthenticatesOnlyFederationPaths verifies that Apache authenticates with the provider on Keystone's federation paths, removes
+// its own headers from all other requests, and forwards all of them.
+func TestProxyAuthenticatesOnlyFederationPaths(t *testing.T) {
 	for file, tc := range map[string]struct{ lines, locations []string }{
 		"federation": {
 			lines: []string{"OIDCScope \"openid groups\""},

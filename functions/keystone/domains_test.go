@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestDomainTemplate verifies that a tenant's values for a directory are literal text in the template of the file, and that the password is
-// in its option only.
-func TestDomainTemplate(t *testing.T) {
+// TestTenantValuesAreLiteralInTemplates verifies that a tenant's values for a directory are literal text in the template of the file, and
+// that the password is in its option only.
+func TestTenantValuesAreLiteralInTemplates(t *testing.T) {
 	text := rapid.StringMatching(`([{}". a-z$=|/*-]|\{\{|\}\}|\{\{ \.password0 \}\}){1,12}`).Filter(func(s string) bool {
 		return strings.TrimSpace(s) == s
 	})

@@ -16,8 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestService verifies that the Service and all probes with named ports use ports that a container of the pod listens on.
-func TestService(t *testing.T) {
+// TestServiceAndProbesUseContainerPorts verifies that the Service and all probes with named ports use ports that a container of the pod
+// listens on.
+func TestServiceAndProbesUseContainerPorts(t *testing.T) {
 	for _, file := range []string{"small", "federation"} {
 		m := derived(t, xr(t, file))
 		stages, err := service.API[*model](nil).Build(m)
@@ -53,9 +54,9 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestKeyRepositories verifies that the object, the Secret and the resource of a repository have the same name, and that pods mount the
-// written keys.
-func TestKeyRepositories(t *testing.T) {
+// TestPodsMountKeysOfRepositories verifies that the object, the Secret and the resource of a repository have the same name, and that pods
+// mount the written keys.
+func TestPodsMountKeysOfRepositories(t *testing.T) {
 	m := derived(t, xr(t, "small"))
 	stages, err := keys(m)
 	if err != nil {
@@ -84,8 +85,8 @@ func TestKeyRepositories(t *testing.T) {
 	}
 }
 
-// TestBootstrapJob verifies the name and the labels of the Job, which network policies and alerts select.
-func TestBootstrapJob(t *testing.T) {
+// TestBootstrapJobHasNameAndLabels verifies the name and the labels of the Job, which network policies and alerts select.
+func TestBootstrapJobHasNameAndLabels(t *testing.T) {
 	m := derived(t, xr(t, "small"))
 	stages, err := bootstrap(m)
 	if err != nil {
@@ -150,8 +151,8 @@ func TestTemplatesUseOnlyTheirSources(t *testing.T) {
 	}
 }
 
-// TestScopes verifies the default scope, which requests the user's identity.
-func TestScopes(t *testing.T) {
+// TestScopesDefaultToUserIdentity verifies the default scope, which requests the user's identity.
+func TestScopesDefaultToUserIdentity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		scopes []any
 		want   string
@@ -168,8 +169,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestOverrideFields verifies that the error for an unknown option or rule names the field of the override.
-func TestOverrideFields(t *testing.T) {
+// TestErrorOfOverrideContainsField verifies that the error for an unknown option or rule names the field of the override.
+func TestErrorOfOverrideContainsField(t *testing.T) {
 	for field, change := range map[string]func(map[string]any){
 		"spec.config.token.nothing": set("a", "config", "token", "nothing"),
 		"spec.policy":               set("@", "policy", "identity:none"),

@@ -69,9 +69,9 @@ func TestExternalKeystoneHasOnlyCredentials(t *testing.T) {
 	}
 }
 
-// TestExternalRBAC verifies that the companion may read the tenant's copy and write the credentials for clients, and may not read a key of
-// an authority.
-func TestExternalRBAC(t *testing.T) {
+// TestExternalKeystoneLimitsCompanionPermissions verifies that the companion may read the tenant's copy and write the credentials for
+// clients, and may not read a key of an authority.
+func TestExternalKeystoneLimitsCompanionPermissions(t *testing.T) {
 	rules, _ := desired(t, ready(t, xr(t, "small", setExternal)))["companion-role"]["rules"].([]any)
 	got := map[any]any{}
 	for _, r := range rules {

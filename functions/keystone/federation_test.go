@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestFederationPod verifies that both containers have liveness probes and limits, and that the proxy alone has the readiness probe.
-func TestFederationPod(t *testing.T) {
+// TestFederationContainersHaveProbesAndLimits verifies that both containers have probes and limits, and that their liveness probes differ.
+func TestFederationContainersHaveProbesAndLimits(t *testing.T) {
 	for file, memory := range map[string]string{"federation": "256Mi", "federation-tokens": "512Mi"} {
 		m := derived(t, xr(t, file, set("1Gi", "resources", "limits", "memory")))
 		containers := m.Workload.Template(m.APIPod()).Spec.Containers

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestMountedFiles verifies that every file which the API's pod mounts by name is in the ConfigMap.
-func TestMountedFiles(t *testing.T) {
+// TestMountedFilesMatchConfigMap verifies that every file which the API's pod mounts by name is in the ConfigMap.
+func TestMountedFilesMatchConfigMap(t *testing.T) {
 	for _, file := range []string{"small", "federation", "federation-tokens", "directories", "paths"} {
 		m := derived(t, xr(t, file))
 		mounted := map[string]bool{}

@@ -30,9 +30,9 @@ func configOf(o map[string]any, template ...any) any {
 	return nil
 }
 
-// TestConfigChange verifies that a changed option creates a new ConfigMap and replaces the pods, and that the old ConfigMap is retained
-// while pods may read it.
-func TestConfigChange(t *testing.T) {
+// TestChangedOptionReplacesConfigMapAndPods verifies that a changed option creates a new ConfigMap and replaces the pods, and that the old
+// ConfigMap is retained while pods may read it.
+func TestChangedOptionReplacesConfigMapAndPods(t *testing.T) {
 	w := ready(t, xr(t, "paths"))
 	before := named(desired(t, w), "config-")
 	if len(before) != 1 {
@@ -111,8 +111,8 @@ func TestPodsUpgradeAfterSchema(t *testing.T) {
 	}
 }
 
-// TestBootstrapOnce verifies that the name of the Job, and with it a new run, changes if and only if its input changes.
-func TestBootstrapOnce(t *testing.T) {
+// TestBootstrapRunsOncePerInput verifies that the name of the Job, and with it a new run, changes if and only if its input changes.
+func TestBootstrapRunsOncePerInput(t *testing.T) {
 	bootstrapName := func(changes ...func(map[string]any)) string {
 		m := derived(t, xr(t, "small", changes...))
 		stages, err := bootstrap(m)
@@ -156,8 +156,8 @@ func TestBootstrapOnce(t *testing.T) {
 	}
 }
 
-// TestDeletionPolicy verifies that objects with data outlive the Keystone by default.
-func TestDeletionPolicy(t *testing.T) {
+// TestRetainsDataUnlessPolicyIsDelete verifies that objects with data outlive the Keystone by default.
+func TestRetainsDataUnlessPolicyIsDelete(t *testing.T) {
 	data := []string{
 		"admin-secret", "cache-secret", "credential-keys", "database", "database-grant", "database-secret", "database-user", "fernet-keys",
 	}

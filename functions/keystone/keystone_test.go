@@ -177,5 +177,5 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestRequiredComponents tests that the graph has the components and needs that the definition requires.
-func TestRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, &definition, graph) }
+// TestGraphHasRequiredComponents tests that the graph has the components and needs that the definition requires.
+func TestGraphHasRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, &definition, graph) }

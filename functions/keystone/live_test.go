@@ -70,9 +70,9 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestCompanionAccess verifies that the companion may read the objects that this Keystone references, including the tenant's, and may write
-// its own objects.
-func TestCompanionAccess(t *testing.T) {
+// TestCompanionReadsReferencedWritesOwnSecrets verifies that the companion may read the objects that this Keystone references, including
+// the tenant's, and may write its own objects.
+func TestCompanionReadsReferencedWritesOwnSecrets(t *testing.T) {
 	names := func(role map[string]any, verb string) []string {
 		var out []string
 		rules, _ := role["rules"].([]any)

@@ -39,8 +39,9 @@ func overriding(releases []*registry.Registry) *rapid.Generator[map[string]any] 
 	})
 }
 
-// TestEachOwner verifies for all options of all releases, with and without unknown ones, that an override cannot change a computed value.
-func TestEachOwner(t *testing.T) {
+// TestOptionsCannotChangeComputedValues verifies for all options of all releases, with and without unknown ones, that an override cannot
+// change a computed value.
+func TestOptionsCannotChangeComputedValues(t *testing.T) {
 	accepted := 0
 	for i, r := range registry.All(definition.App) {
 		file := []string{"small", "paths", "federation", "directories"}[i]
@@ -71,9 +72,9 @@ func TestEachOwner(t *testing.T) {
 	}
 }
 
-// TestOneOwner verifies for any options of a tenant, with and without unknown ones: if the spec is accepted, files, keys, probes, policy
-// and environment have the same values.
-func TestOneOwner(t *testing.T) {
+// TestRandomOptionsCannotChangeComputedValues verifies for any options of a tenant, with and without unknown ones: if the spec is accepted,
+// files, keys, probes, policy and environment have the same values.
+func TestRandomOptionsCannotChangeComputedValues(t *testing.T) {
 	releases := registry.All(definition.App)
 	draw := overriding(releases)
 	accepted := 0

@@ -53,8 +53,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestSingleReplica verifies that a Keystone without replicas in its spec has one pod, whose objects have its labels.
-func TestSingleReplica(t *testing.T) {
+// TestReplicasDefaultToOne verifies that a Keystone without replicas in its spec has one pod, whose objects have its labels.
+func TestReplicasDefaultToOne(t *testing.T) {
 	m := derived(t, xr(t, "small", func(spec map[string]any) { delete(spec, "replicas") }))
 	if m.Workload.Replicas != 1 {
 		t.Errorf("%d pods", m.Workload.Replicas)

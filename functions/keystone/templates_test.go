@@ -16,9 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// TestPodTemplates verifies pod templates: a change replaces the pods of every running Keystone, and runs its Jobs again. An intended
-// change updates the golden file (-update) and explains it in the commit.
-func TestPodTemplates(t *testing.T) {
+// TestPodTemplatesMatchGoldens verifies pod templates: a change replaces the pods of every running Keystone, and runs its Jobs again. An
+// intended change updates the golden file (-update) and explains it in the commit.
+func TestPodTemplatesMatchGoldens(t *testing.T) {
 	const golden = "testdata/templates.golden"
 	var got bytes.Buffer
 	for _, file := range servicetest.Specs(t) {

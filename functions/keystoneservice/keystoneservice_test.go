@@ -49,7 +49,7 @@ func claimOf(grants string) string {
 		"spec: {resourceRef: {name: cloud-abcde}, allowedNamespaces: ['*'], keystoneServices: [" + grants + "]}}"
 }
 
-func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // around adds further objects to the input of claim limes in namespace quotas.
 func around(w *simulate.Cluster, others ...string) {
@@ -174,8 +174,8 @@ func TestControlPlaneRequiresConsent(t *testing.T) {
 	}
 }
 
-// TestRequirementsStable verifies that the composite resource of a control plane without consent is not requested.
-func TestRequirementsStable(t *testing.T) {
+// TestRequestsControlPlaneOnlyWithConsent verifies that the composite resource of a control plane without consent is not requested.
+func TestRequestsControlPlaneOnlyWithConsent(t *testing.T) {
 	w := newCluster(least, claimOf(""), controlPlaneYAML)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
 		t.Fatal("it is not refused")

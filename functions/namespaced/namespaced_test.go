@@ -100,7 +100,7 @@ func TestComposesClaimOfSameName(t *testing.T) {
 	}
 }
 
-func TestRepeatsStatus(t *testing.T) {
+func TestCopiesStatusOfClaim(t *testing.T) {
 	const status = `
 status:
   phase: Ready

@@ -9,8 +9,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
-// TestEachOwner verifies that an option of a tenant, under any name, cannot change a value that pods are composed with.
-func TestEachOwner(t *testing.T) {
+// TestOptionsCannotChangeComputedValues verifies that an option of a tenant, under any name, cannot change a value that pods are composed
+// with.
+func TestOptionsCannotChangeComputedValues(t *testing.T) {
 	owners := servicetest.Owners[*model]{
 		Tunable: []string{
 			"DEFAULT dhcp_agents_per_network", "DEFAULT l3_ha", "ovn fdb_age_threshold", "ovn mac_binding_age_threshold",

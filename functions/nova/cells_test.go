@@ -43,8 +43,8 @@ func TestCellsOwnServers(t *testing.T) {
 	}
 }
 
-// TestCellStreams tests that streams of a cell with its own queue are bounded by the volume of that queue.
-func TestCellStreams(t *testing.T) {
+// TestQueueVolumeBoundsCellStreams tests that streams of a cell with its own queue are bounded by the volume of that queue.
+func TestQueueVolumeBoundsCellStreams(t *testing.T) {
 	m := &model{Service: service.Service{Base: &service.Base{Name: "nova"}}, spec: &novav1.NovaSpec{}}
 	m.spec.StreamBytes = 7
 	own := &novav1.CellInfrastructure{Queue: &common.QueueServer{Members: common.Members{StorageSize: "5Gi"}}}

@@ -14,5 +14,5 @@ var kind = servicetest.Kind{GroupVersionKind: novacellv1.GroupVersionKind, Runne
 
 func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
-// TestRequiredComponents tests that the graph has the components and needs that the definition requires.
-func TestRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, definition(""), graph) }
+// TestGraphHasRequiredComponents tests that the graph has the components and needs that the definition requires.
+func TestGraphHasRequiredComponents(t *testing.T) { servicetest.CheckGraph(t, definition(""), graph) }

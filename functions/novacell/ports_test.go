@@ -2,9 +2,9 @@ package novacell
 
 import "testing"
 
-// TestConsolePorts verifies that console proxies reach no other program on hypervisors: policies admit them to ranges of ports on nodes, some
-// of which may be nodes of Kubernetes or Ceph, too.
-func TestConsolePorts(t *testing.T) {
+// TestConsoleProxiesReachNoOtherProgram verifies that console proxies reach no other program on hypervisors: policies admit them to ranges
+// of ports on nodes, some of which may be nodes of Kubernetes or Ceph, too.
+func TestConsoleProxiesReachNoOtherProgram(t *testing.T) {
 	for program, ports := range map[string][]int32{
 		// https://kubernetes.io/docs/reference/networking/ports-and-protocols/
 		"Kubernetes": {2379, 2380, 6443, 10248, 10249, 10250, 10255, 10256, 10257, 10259},

@@ -32,8 +32,9 @@ func observedWorkload(kind string, chassis bool, ready int) map[string]any {
 	}
 }
 
-// TestChassisEndpoint verifies that nodes move to the port with a role after all members serve it, and stay there.
-func TestChassisEndpoint(t *testing.T) {
+// TestChassisEndpointPublishedAfterAllMembersServe verifies that nodes move to the port with a role after all members serve it, and stay
+// there.
+func TestChassisEndpointPublishedAfterAllMembersServe(t *testing.T) {
 	const members, relays = "ssl:ovn-southbound-0.ovn-southbound.cloud.svc.cluster.local:6645", "ssl:ovn-relay.cloud.svc.cluster.local:6645"
 	for name, tc := range map[string]struct {
 		reason                     string

@@ -220,8 +220,8 @@ func TestMemberProbeInterval(t *testing.T) {
 	}
 }
 
-// TestMemberStops verifies that a leader is stopped gracefully, so that it hands over, and killed only if it does not respond.
-func TestMemberStops(t *testing.T) {
+// TestLeaderStopsGracefully verifies that a leader is stopped gracefully, so that it hands over, and killed only if it does not respond.
+func TestLeaderStopsGracefully(t *testing.T) {
 	for answer, want := range map[string]string{"": "", "exit 1": "killed\n"} {
 		s := memberStage(t, "0", "1", clusterID, map[string]string{"ovs-appctl": answer})
 		out, err := s.with(t, "member.sh", "kill() { echo killed; }\nserver=1\nstop\n[ \"$stopping\" = 1 ]")
@@ -231,9 +231,9 @@ func TestMemberStops(t *testing.T) {
 	}
 }
 
-// TestMemberProbes verifies that a member is ready in a cluster with a leader, and alive while its server responds or it waits for a
-// cluster.
-func TestMemberProbes(t *testing.T) {
+// TestReadinessRequiresClusterWithLeader verifies that a member is ready in a cluster with a leader, and alive while its server responds or
+// it waits for a cluster.
+func TestReadinessRequiresClusterWithLeader(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, status string
 		ready          bool
@@ -263,8 +263,8 @@ func TestMemberProbes(t *testing.T) {
 	}
 }
 
-// TestMemberRuns verifies that the member serves its file at its address, and exits with its server.
-func TestMemberRuns(t *testing.T) {
+// TestMemberServesFileAtItsAddress verifies that the member serves its file at its address, and exits with its server.
+func TestMemberServesFileAtItsAddress(t *testing.T) {
 	for ip, address := range map[string]string{"10.0.0.1": "10.0.0.1", "fd00::1": "[fd00::1]"} {
 		s := memberStage(t, "0", "1", clusterID, map[string]string{"ovsdb-server": "", "sleep": ""}, "POD_IP="+ip)
 		s.write(t, "data/OVN_Northbound.db", "data\n")

@@ -82,8 +82,9 @@ func derived(t *testing.T, replicas int32, s observation) *model {
 	return m
 }
 
-// TestMembers verifies that one pod creates a cluster, members join at once and leave one by one, and no pod of a member is deleted.
-func TestMembers(t *testing.T) {
+// TestMembersJoinTogetherAndLeaveSingly verifies that one pod creates a cluster, members join at once and leave one by one, and no pod of a
+// member is deleted.
+func TestMembersJoinTogetherAndLeaveSingly(t *testing.T) {
 	const id = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
 	in, remaining, away := c5c3v1.MemberJoined, c5c3v1.MemberLeft, c5c3v1.MemberUnreachable
 	for name, tc := range map[string]struct {

@@ -10,8 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// TestEachOwner verifies that an option of a tenant, under any name, cannot change a value that pods are composed with.
-func TestEachOwner(t *testing.T) {
+// TestOptionsCannotChangeComputedValues verifies that an option of a tenant, under any name, cannot change a value that pods are composed
+// with.
+func TestOptionsCannotChangeComputedValues(t *testing.T) {
 	owners := servicetest.Owners[*service.Service]{
 		Derive: func(spec []byte) (*service.Service, error) {
 			in := function.Input[placementv1.Placement]{}

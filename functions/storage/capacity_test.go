@@ -13,9 +13,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestCapacityLimit verifies for ten claims that data above the capacity of their devices is rejected, and the largest fitting amount is
-// accepted.
-func TestCapacityLimit(t *testing.T) {
+// TestRejectsTargetCapacityBeyondDevices verifies for ten claims that data above the capacity of their devices is rejected, and the largest
+// fitting amount is accepted.
+func TestRejectsTargetCapacityBeyondDevices(t *testing.T) {
 	nodes := func(sizes ...string) string {
 		var out []string
 		for i, s := range sizes {
@@ -60,8 +60,8 @@ func TestCapacityLimit(t *testing.T) {
 	}
 }
 
-// TestAdvisoryConditions verifies the conditions on Ceph's health and capacity.
-func TestAdvisoryConditions(t *testing.T) {
+// TestConditionsReportHealthAndCapacity verifies the conditions on Ceph's health and capacity.
+func TestConditionsReportHealthAndCapacity(t *testing.T) {
 	const ti = int64(1) << 40
 	for name, tc := range map[string]struct {
 		reason, target, health string
@@ -123,9 +123,9 @@ func TestAdvisoryConditions(t *testing.T) {
 	}
 }
 
-// TestNotReady verifies that the claim is not ready without capacity, while Ceph reports an error, and while data is unavailable, although
-// Rook reports the cluster as ready.
-func TestNotReady(t *testing.T) {
+// TestUnusableCephMakesClaimUnready verifies that the claim is not ready without capacity, while Ceph reports an error, and while data is
+// unavailable, although Rook reports the cluster as ready.
+func TestUnusableCephMakesClaimUnready(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, want string
 		ceph         map[string]any

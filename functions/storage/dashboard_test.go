@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCephDashboard verifies that Ceph's dashboard is disabled by default, and requires TLS.
-func TestCephDashboard(t *testing.T) {
+// TestDashboardIsOptionalAndRequiresTLS verifies that Ceph's dashboard is disabled by default, and requires TLS.
+func TestDashboardIsOptionalAndRequiresTLS(t *testing.T) {
 	for fields, want := range map[string]map[string]any{
 		"pools: [{name: images}]":     {"enabled": false},
 		"dashboard: {enabled: false}": {"enabled": false},

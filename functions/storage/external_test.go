@@ -51,8 +51,8 @@ func TestExternalKeystoneValidation(t *testing.T) {
 	}
 }
 
-// TestExternalLimits verifies that a control plane may connect only to networks that a limit allows in the namespace.
-func TestExternalLimits(t *testing.T) {
+// TestRejectsStorageNetworksOutsideLimits verifies that a control plane may connect only to networks that a limit allows in the namespace.
+func TestRejectsStorageNetworksOutsideLimits(t *testing.T) {
 	const some = `{domain: example.com, limits: [{name: some, namespaces: ["tenant-*"], storageNetworks: [10.0.0.0/8]}]}`
 	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Own": {"A network of storage.", external(glances, "pools: [{name: images}]"), "", ""},

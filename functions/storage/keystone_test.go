@@ -111,9 +111,9 @@ func TestKeystoneRemoved(t *testing.T) {
 	}
 }
 
-// TestCredentialsArrive verifies that a new store is created after the Secret that Rook reads; an existing store stays unchanged until
-// then.
-func TestCredentialsArrive(t *testing.T) {
+// TestObjectStoreWaitsForCredentials verifies that a new store is created after the Secret that Rook reads; an existing store stays
+// unchanged until then.
+func TestObjectStoreWaitsForCredentials(t *testing.T) {
 	w, before := complete(t, with(letIn)), complete(t, with(alone))
 	withoutConditions := func(o map[string]any) { delete(o["status"].(map[string]any), "conditions") }
 	const secret = "keystone-logins-keystone-objects"

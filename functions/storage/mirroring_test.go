@@ -15,8 +15,9 @@ import (
 const copied = "pools: [{name: volumes, mirroring: {mode: image, snapshotSchedules: [{interval: 1h}]}}, {name: images}], " +
 	"mirroring: {peer: {secretRef: {name: other}}}"
 
-// TestMirroringValidation verifies that pools which cannot be mirrored, and peers that the platform does not allow, are rejected.
-func TestMirroringValidation(t *testing.T) {
+// TestRejectsInvalidMirroringSettings verifies that pools which cannot be mirrored, and peers that the platform does not allow, are
+// rejected.
+func TestRejectsInvalidMirroringSettings(t *testing.T) {
 	const some = "{domain: example.com, secretStore: {name: openbao}, clusters: [{name: east, providerConfig: east-config, " +
 		"allowedNamespaces: [tenant-a]}], limits: [{name: some, namespaces: [\"*\"], storageNodes: [\"*\"], storageDevices: [\"*\"], " +
 		"storageNetworks: [10.0.0.0/8]}]}"

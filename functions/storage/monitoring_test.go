@@ -142,8 +142,9 @@ func TestMonitored(t *testing.T) {
 	}
 }
 
-// TestMonitoredLater verifies that an installation fires no alerts, and that an existing cluster stays monitored while it is not ready.
-func TestMonitoredLater(t *testing.T) {
+// TestMonitoringStartsAfterInstallation verifies that an installation fires no alerts, and that an existing cluster stays monitored while
+// it is not ready.
+func TestMonitoringStartsAfterInstallation(t *testing.T) {
 	w := newCluster(with("monitoring: {enabled: true}"), open)
 	for range 9 {
 		if _, err := w.Call(func(simulate.Step) {}); err != nil {
@@ -167,8 +168,8 @@ func TestMonitoredLater(t *testing.T) {
 	}
 }
 
-// TestMonitoringLabels verifies that the platform limits the monitoring labels of claims.
-func TestMonitoringLabels(t *testing.T) {
+// TestPlatformLimitsMonitoringLabels verifies that the platform limits the monitoring labels of claims.
+func TestPlatformLimitsMonitoringLabels(t *testing.T) {
 	const permissive = `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"], monitoringLabels: ["team={namespace}"]}`
 	for name, tc := range map[string]struct{ reason, labels, field, message string }{
 		"Own":      {"It is left to it.", "{team: tenant-a}", "", ""},

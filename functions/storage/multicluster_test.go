@@ -131,9 +131,9 @@ func TestMonitorsInOtherCluster(t *testing.T) {
 	}
 }
 
-// TestExternalValidation verifies that fields which are not supported across clusters are rejected by their path, without disclosing other
-// claims.
-func TestExternalValidation(t *testing.T) {
+// TestRejectsFieldsUnsupportedAcrossClusters verifies that fields which are not supported across clusters are rejected by their path,
+// without disclosing other claims.
+func TestRejectsFieldsUnsupportedAcrossClusters(t *testing.T) {
 	storeless := strings.Replace(clusters, "secretStore: {name: openbao}, ", "", 1)
 	const external = `{external: {fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e, monitors: ["10.0.0.1:6789"], clients: [{service: glance, secretRef: {name: k}}]}, ` +
 		`pools: [{name: images}], cluster: {ref: {name: east}}}`

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNFSValidation verifies that servers which could never run are rejected.
-func TestNFSValidation(t *testing.T) {
+// TestRejectsInvalidNFSSettings verifies that servers which could never run are rejected.
+func TestRejectsInvalidNFSSettings(t *testing.T) {
 	const files = "filesystems: [{name: files}], "
 	for name, tc := range map[string]struct{ reason, spec, field, message string }{
 		"Good":    {"A node for each, and one for the next.", with(files + "nfs: [{name: a}, {name: b}]"), "", ""},

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPlacementGroups verifies that pools have the properties in the claim, and that metadata pools have none of them.
-func TestPlacementGroups(t *testing.T) {
+// TestPoolsHavePlacementGroupsOfClaim verifies that pools have the properties in the claim, and that metadata pools have none of them.
+func TestPoolsHavePlacementGroupsOfClaim(t *testing.T) {
 	created := kind.Desired(t, complete(t, with("pools: [{name: volumes, bulk: true, minPlacementGroups: 64}, {name: images, bulk: false}, {name: vms}], "+
 		"filesystems: [{name: shares, dataPool: {bulk: true}}], objectStores: [{name: objects, dataPool: {minPlacementGroups: 32}}]")))
 	spec := func(name string) map[string]any { return created[name]["spec"].(map[string]any) }

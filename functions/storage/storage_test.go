@@ -169,8 +169,9 @@ func wantError(t *testing.T, reason string, err error, field, message string) {
 	}
 }
 
-// TestLimits verifies that nodes and devices must be allowed by the platform: selecting them is control of them.
-func TestLimits(t *testing.T) {
+// TestRejectsNodesAndDevicesOutsideLimits verifies that nodes and devices must be allowed by the platform: selecting them is control of
+// them.
+func TestRejectsNodesAndDevicesOutsideLimits(t *testing.T) {
 	const (
 		some = `{name: some, namespaces: ["tenant-*"], storageNodes: ["kubernetes.io/hostname=s-*", "pool={namespace}"], ` +
 			`storageDevices: ["nvme*", "^nvme.*", "disk/by-id/*"], storageNetworks: [10.0.0.0/8], tolerations: ["dedicated=storage"]}`

@@ -34,8 +34,9 @@ const arbiter = "stretched: {zones: [a, b], arbiter: {zone: c}}, replicationFact
 
 func stretched(fields string) string { return "{" + twoZones + ", " + arbiter + fields + "}" }
 
-// TestStretchedValidation verifies that settings are rejected which Rook or Ceph reject in stretch mode, or wait for indefinitely.
-func TestStretchedValidation(t *testing.T) {
+// TestRejectsUnsupportedStretchedSettings verifies that settings are rejected which Rook or Ceph reject in stretch mode, or wait for
+// indefinitely.
+func TestRejectsUnsupportedStretchedSettings(t *testing.T) {
 	at := func(zones map[string]int, devices, fields string) string {
 		return "{" + inZones(zones, devices) + ", " + arbiter + fields + "}"
 	}
@@ -99,8 +100,8 @@ func TestStretchedValidation(t *testing.T) {
 	}
 }
 
-// TestArbiterLimits verifies that a limit must allow a node in the arbiter's zone.
-func TestArbiterLimits(t *testing.T) {
+// TestArbiterRequiresAllowedZone verifies that a limit must allow a node in the arbiter's zone.
+func TestArbiterRequiresAllowedZone(t *testing.T) {
 	const platform = `{domain: example.com, limits: [{name: some, namespaces: ["*"], storageNodes: [%s], storageDevices: ["*"], storageNetworks: ["*"]}]}`
 	for name, tc := range map[string]struct{ reason, nodes, field string }{
 		"Zone":  {"It is.", `"kubernetes.io/hostname=n*", "topology.kubernetes.io/zone=c"`, ""},
@@ -114,8 +115,9 @@ func TestArbiterLimits(t *testing.T) {
 	}
 }
 
-// TestZones verifies the condition when a zone or the arbiter is lost. The claim is ready as long as data is available.
-func TestZones(t *testing.T) {
+// TestConditionReportsLostZoneOrArbiter verifies the condition when a zone or the arbiter is lost. The claim is ready as long as data is
+// available.
+func TestConditionReportsLostZoneOrArbiter(t *testing.T) {
 	warn := func(pairs ...string) map[string]any {
 		out := map[string]any{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -226,8 +228,8 @@ func TestZoneAlert(t *testing.T) {
 	}
 }
 
-// TestByPattern verifies that devices by pattern are selected in the two zones only.
-func TestByPattern(t *testing.T) {
+// TestPatternSelectsDevicesInDataZones verifies that devices by pattern are selected in the two zones only.
+func TestPatternSelectsDevicesInDataZones(t *testing.T) {
 	spec := kind.Desired(t, complete(t, "{deviceSelector: {all: true}, "+arbiter+"}"))[clusterResource]["spec"].(map[string]any)
 	labels := func(of string) string {
 		return fmt.Sprint(spec["placement"].(map[string]any)[of].(map[string]any)["nodeAffinity"])

@@ -70,8 +70,8 @@ func TestRejectsInvalidDevicesAndAddresses(t *testing.T) {
 	}
 }
 
-// TestEmptyValues verifies that missing values, which the schema rejects, cause no failure.
-func TestEmptyValues(t *testing.T) {
+// TestMissingValuesCauseNoFailure verifies that missing values, which the schema rejects, cause no failure.
+func TestMissingValuesCauseNoFailure(t *testing.T) {
 	m := &model{spec: storagev1.StorageClusterSpec{
 		Network: storagev1.Network{PublicCIDRs: []common.CIDR{"a"}},
 		Pools:   []storagev1.Pool{{Mirroring: &storagev1.PoolMirroring{SnapshotSchedules: []storagev1.SnapshotSchedule{{}}}}},

@@ -10,9 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// TestWorkloadCluster verifies that a claim selects a WorkloadCluster, that a new claim is rejected if the cluster lacks something, and that
-// an existing claim is composed even then.
-func TestWorkloadCluster(t *testing.T) {
+// TestOnlyNewClaimsRequireReadyWorkloadCluster verifies that a claim selects a WorkloadCluster, that a new claim is rejected if the cluster
+// lacks something, and that an existing claim is composed even then.
+func TestOnlyNewClaimsRequireReadyWorkloadCluster(t *testing.T) {
 	south := func(role string) []*structpb.Struct {
 		return []*structpb.Struct{parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: WorkloadCluster, metadata: {name: south}, " +
 			"spec: {roles: [storage], allowedNamespaces: [tenant-a]}, status: {observedAt: '2026-05-01T00:00:00Z', roles: [{role: storage, " + role + "}]}}")}

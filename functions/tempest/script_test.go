@@ -229,9 +229,9 @@ func TestScriptReportsResultsAndCleansUp(t *testing.T) {
 	}
 }
 
-// TestScriptStopped verifies that a stopped run ends its tests, removes their resources, and reports the completed ones, which is no
-// result.
-func TestScriptStopped(t *testing.T) {
+// TestStoppedRunReportsAndCleansUp verifies that a stopped run ends its tests, removes their resources, and reports the completed ones,
+// which is no result.
+func TestStoppedRunReportsAndCleansUp(t *testing.T) {
 	folder := stubs(t, "echo c5c3-tempest-1 somebody >$STUB/users\necho success a; echo skip b\nsleep 600")
 	c := script(folder)
 	out, err := c.StdoutPipe()
@@ -282,9 +282,9 @@ func TestScript_Lingers(t *testing.T) {
 	}
 }
 
-// TestScriptLogins verifies that credentials of tests are removed, although Tempest gives them a different prefix; resources of users with
-// similar names are kept.
-func TestScriptLogins(t *testing.T) {
+// TestRemovesOnlyCredentialsOfTests verifies that credentials of tests are removed, although Tempest gives them a different prefix;
+// resources of users with similar names are kept.
+func TestRemovesOnlyCredentialsOfTests(t *testing.T) {
 	const (
 		project = "tempest-ImagesTest-108347469"
 		domain  = "tempest-DomainsTest-7"
@@ -372,8 +372,8 @@ func text(t *testing.T, folder, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// TestScriptFinds verifies that features are detected in the cloud. Tests of missing features are skipped, and do not fail.
-func TestScriptFinds(t *testing.T) {
+// TestSkipsTestsOfMissingFeatures verifies that features are detected in the cloud. Tests of missing features are skipped, and do not fail.
+func TestSkipsTestsOfMissingFeatures(t *testing.T) {
 	folder := stubs(t, "echo success a")
 	conf := filepath.Join(folder, "config", confFile)
 	all := text(t, folder, "config/"+confFile)
@@ -450,8 +450,8 @@ func TestScript_Stores(t *testing.T) {
 	}
 }
 
-// TestScriptHidden verifies that a failed detection skips no test, and is reported with the results.
-func TestScriptHidden(t *testing.T) {
+// TestFailedDetectionSkipsNoTest verifies that a failed detection skips no test, and is reported with the results.
+func TestFailedDetectionSkipsNoTest(t *testing.T) {
 	folder := stubs(t, "echo fail a; exit 1")
 	if err := os.WriteFile(filepath.Join(folder, "hidden"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -329,8 +329,8 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestOldReport verifies that a report is not used for new claims if it is old, or from an older check.
-func TestOldReport(t *testing.T) {
+// TestOldReportLeavesRolesUnknown verifies that a report is not used for new claims if it is old, or from an older check.
+func TestOldReportLeavesRolesUnknown(t *testing.T) {
 	for name, change := range map[string]func(*simulate.Cluster){
 		"age": func(w *simulate.Cluster) {
 			w.Required["clock"] = []*structpb.Struct{parsed("{status: {lastScheduleTime: \"2025-01-01T00:30:00Z\"}}")}
@@ -357,8 +357,8 @@ func TestOldReport(t *testing.T) {
 	}
 }
 
-// TestNewCluster verifies the conditions of a new cluster: they are false, with a reason that is no failure.
-func TestNewCluster(t *testing.T) {
+// TestNewClusterReportsNoFailure verifies the conditions of a new cluster: they are false, with a reason that is no failure.
+func TestNewClusterReportsNoFailure(t *testing.T) {
 	rsp, _, err := newCluster("roles: [storage]", "domain: example.com").Explain(New())
 	if err != nil {
 		t.Fatal(err)
@@ -376,8 +376,8 @@ func TestNewCluster(t *testing.T) {
 	}
 }
 
-// TestLastReport verifies that the last report stays in the status with its time while the check cannot be read.
-func TestLastReport(t *testing.T) {
+// TestUnreadableCheckPreservesLastReport verifies that the last report stays in the status with its time while the check cannot be read.
+func TestUnreadableCheckPreservesLastReport(t *testing.T) {
 	w := readyCluster(t, "roles: [storage]", "domain: example.com")
 	before := w.XR.GetFields()["status"].GetStructValue().GetFields()
 	delete(w.Observed, "check")
@@ -394,8 +394,8 @@ func TestLastReport(t *testing.T) {
 	}
 }
 
-// TestNamespaceLabels verifies that the platform's secret store stays closed for the companion's namespace.
-func TestNamespaceLabels(t *testing.T) {
+// TestCompanionNamespaceHasNoInstanceLabel verifies that the platform's secret store stays closed for the companion's namespace.
+func TestCompanionNamespaceHasNoInstanceLabel(t *testing.T) {
 	w := readyCluster(t, "roles: [storage]", "domain: example.com")
 	manifest, _ := w.Observed["namespace"].Map()["spec"].(map[string]any)["forProvider"].(map[string]any)["manifest"].(map[string]any)
 	labels, ok := manifest["metadata"].(map[string]any)["labels"].(map[string]any)
