@@ -84,9 +84,9 @@ func TestComposite(t *testing.T) {
 	}
 }
 
-// TestObservationTime tests that every kind of the companion, and every composite resource, has the time of its last observation in the
-// status, in one form. OVNChassis has no controller: its status is the one of its RaftCluster.
-func TestObservationTime(t *testing.T) {
+// TestKindsHaveObservationTime tests that every kind of the companion, and every composite resource, has the time of its last observation
+// in the status, in one form. OVNChassis has no controller: its status is the one of its RaftCluster.
+func TestKindsHaveObservationTime(t *testing.T) {
 	count := 0
 	for _, k := range All() {
 		if companion := k.Folder == "openstack" || k.Folder == "c5c3"; !companion && k.Form == CustomResource {

@@ -145,8 +145,9 @@ func TestManyMissingRights(t *testing.T) {
 	}
 }
 
-// TestReadClouds checks that the claims which an OpenStackCluster composes belong to it: they have no document, and drift reads them.
-func TestReadClouds(t *testing.T) {
+// TestComposedClaimsBelongToOpenStackCluster checks that the claims which an OpenStackCluster composes belong to it: they have no document,
+// and drift reads them.
+func TestComposedClaimsBelongToOpenStackCluster(t *testing.T) {
 	const owned = "metadata: {namespace: a, labels: {crossplane.io/claim-name: cloud}, ownerReferences: [{kind: XOpenStackCluster, name: x, controller: true}], name: "
 	var list []unstructured.Unstructured
 	var all []map[string]any

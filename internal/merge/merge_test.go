@@ -62,8 +62,8 @@ func TestMergesStructsFieldByField(t *testing.T) {
 	}
 }
 
-// TestOverResources tests that a quantity is one value, in any format.
-func TestOverResources(t *testing.T) {
+// TestOverlayReplacesWholeQuantities tests that a quantity is one value, in any format.
+func TestOverlayReplacesWholeQuantities(t *testing.T) {
 	q := func(s string) *resource.Quantity { v := resource.MustParse(s); return &v }
 	got := merge.Overlay(
 		&common.Resources{Requests: &common.ResourceAmounts{CPU: q("4")}},
@@ -74,8 +74,8 @@ func TestOverResources(t *testing.T) {
 	}
 }
 
-// TestOverProperties tests that an empty value on either side is neutral, and that merging is idempotent.
-func TestOverProperties(t *testing.T) {
+// TestOverlayIsIdempotent tests that an empty value on either side is neutral, and that merging is idempotent.
+func TestOverlayIsIdempotent(t *testing.T) {
 	texts, flags := rapid.SampledFrom([]string{"", "a", "b"}), rapid.SampledFrom([]*bool{nil, new(true), new(false)})
 	draw := rapid.Custom(func(t *rapid.T) common.Exposure {
 		e := common.Exposure{Type: texts.Draw(t, "type"), Annotations: map[string]common.AnnotationValue{}}

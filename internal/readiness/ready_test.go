@@ -196,7 +196,7 @@ var (
 	databaseSync = schema.GroupKind{Group: "openstack.c5c3.io", Kind: "DatabaseSync"}
 )
 
-func TestCheck(t *testing.T) {
+func TestReadinessFollowsReportedStatus(t *testing.T) {
 	condition := func(typ, status string) map[string]any {
 		return map[string]any{"type": typ, "status": status, "reason": "Why", "message": "A sentence.", "observedGeneration": 3}
 	}
@@ -509,15 +509,15 @@ func component(name, phase, reason, message string) map[string]any {
 	return map[string]any{"name": name, "phase": phase, "reason": reason, "message": message}
 }
 
-// TestForUnknown tests that an unknown kind has no rule, so that composing it is an error.
-func TestForUnknown(t *testing.T) {
+// TestUnknownKindHasNoRule tests that an unknown kind has no rule, so that composing it is an error.
+func TestUnknownKindHasNoRule(t *testing.T) {
 	if rule, ok := readiness.Rules.For(schema.GroupKind{Kind: "Secret"}); ok {
 		t.Errorf("For(Secret) = %+v: a Secret is never composed", rule)
 	}
 }
 
-// TestNodesTolerated tests that some nodes may be unavailable, but not all, and that the others run the current version.
-func TestNodesTolerated(t *testing.T) {
+// TestToleratesSomeUnavailableNodes tests that some nodes may be unavailable, but not all, and that the others run the current version.
+func TestToleratesSomeUnavailableNodes(t *testing.T) {
 	rule, _ := readiness.Rules.For(daemonSet)
 	for name, tc := range map[string]struct {
 		reason                   string

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestNewVersion tests which changes are a new version.
-func TestNewVersion(t *testing.T) {
+// TestOnlyImagesAndReleasesChangeVersion tests which changes are a new version.
+func TestOnlyImagesAndReleasesChangeVersion(t *testing.T) {
 	pods := func(init string, containers ...string) map[string]any {
 		list := []any{}
 		for i := 0; i < len(containers); i += 2 {

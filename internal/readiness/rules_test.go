@@ -36,8 +36,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestDefaultReplicas tests that a workload without a number of replicas has one pod.
-func TestDefaultReplicas(t *testing.T) {
+// TestReplicasDefaultToOne tests that a workload without a number of replicas has one pod.
+func TestReplicasDefaultToOne(t *testing.T) {
 	for pods, want := range map[float64]bool{0: false, 1: true, 2: false} {
 		object, err := structpb.NewStruct(map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a", "generation": 1.0}, "spec": map[string]any{},

@@ -34,8 +34,8 @@ func TestClosest(t *testing.T) {
 	}
 }
 
-// TestClosestProperties tests that a name is suggested if its distance is at most one plus one for each four letters.
-func TestClosestProperties(t *testing.T) {
+// TestClosestLimitsDistanceByLength tests that a name is suggested if its distance is at most one plus one for each four letters.
+func TestClosestLimitsDistanceByLength(t *testing.T) {
 	word := func(shortest int) *rapid.Generator[string] {
 		return rapid.StringOfN(rapid.RuneFrom([]rune("ab_")), shortest, 9, -1)
 	}

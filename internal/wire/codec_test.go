@@ -107,8 +107,8 @@ func TestServerPreservesUnknownFields(t *testing.T) {
 	}
 }
 
-// TestServeBeta calls the older service, whose messages the SDK converts through their encoding.
-func TestServeBeta(t *testing.T) {
+// TestServesOlderBetaAPI calls the older service, whose messages the SDK converts through their encoding.
+func TestServesOlderBetaAPI(t *testing.T) {
 	conn, remaining := serve(t)
 	req := &v1beta1.RunFunctionRequest{}
 	if err := proto.Unmarshal(marshal(t, wiretest.Request(4)), req); err != nil {
@@ -133,7 +133,7 @@ func (malformed) Marshal(any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer([]byte{0x12, 0x05, 0x12, 0x7f})}, nil
 }
 
-func TestServeMalformed(t *testing.T) {
+func TestMalformedRequestIsInternalError(t *testing.T) {
 	conn, _ := serve(t)
 	_, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), &fnv1.RunFunctionRequest{}, grpc.ForceCodecV2(malformed{grpcs}))
 	if status.Code(err) != codes.Internal {
@@ -199,9 +199,9 @@ func BenchmarkServe(b *testing.B) {
 // broken is a message that panics when it is read or written.
 type broken struct{ proto.Message }
 
-// TestCodecRecovers checks that the codec recovers from panics: gRPC calls it outside of any recovery, and a panic would
+// TestCodecRecoversFromPanics checks that the codec recovers from panics: gRPC calls it outside of any recovery, and a panic would
 // terminate the process.
-func TestCodecRecovers(t *testing.T) {
+func TestCodecRecoversFromPanics(t *testing.T) {
 	if b, err := (wire.Codec{}).Marshal(broken{}); b != nil || err == nil || !strings.Contains(err.Error(), "a bug of the codec") {
 		t.Errorf("Marshal(...) = %v, %v, want an error", b, err)
 	}

@@ -47,7 +47,7 @@ func one(stages ...compose.Stage) compose.Graph[struct{}] {
 	return compose.Graph[struct{}]{{Name: "all", Phase: "Building", Build: build}}
 }
 
-func TestComputeErrors(t *testing.T) {
+func TestComputeRejectsInvalidResources(t *testing.T) {
 	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 	withStatus := object("ConfigMap", "a")
 	withStatus.Object["status"] = map[string]any{"phase": "Done"}
@@ -107,8 +107,9 @@ func TestComputeErrors(t *testing.T) {
 	}
 }
 
-// TestRefer tests that an object refers to other resources in their composed form, which the caller of Compute determines.
-func TestRefer(t *testing.T) {
+// TestObjectRefersToComposedForm tests that an object refers to other resources in their composed form, which the caller of Compute
+// determines.
+func TestObjectRefersToComposedForm(t *testing.T) {
 	var of []compose.Reference
 	g := one(compose.Stage{{Name: "a", Object: object("ConfigMap", "my-a")}, {Name: "b", Refer: func(to func(string) compose.Reference) runtime.Object {
 		of = append(of, to("a"))
@@ -130,8 +131,8 @@ func TestRefer(t *testing.T) {
 	}
 }
 
-// TestOwnCheck tests that a resource's check replaces the rule of its kind, and is required for a kind without a rule.
-func TestOwnCheck(t *testing.T) {
+// TestResourceCheckReplacesKindRule tests that a resource's check replaces the rule of its kind, and is required for a kind without a rule.
+func TestResourceCheckReplacesKindRule(t *testing.T) {
 	never := func(*observe.Object) ready.Result { return ready.Fail("Never", "it never is") }
 	secret := object("ConfigMap", "r")
 	secret.SetKind("Unheard")

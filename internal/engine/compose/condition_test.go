@@ -62,8 +62,8 @@ func TestListsCurrentAndRetiredConditions(t *testing.T) {
 	}
 }
 
-// TestDuplicateConditions tests that two conditions of one type are an error.
-func TestDuplicateConditions(t *testing.T) {
+// TestRejectsDuplicateConditions tests that two conditions of one type are an error.
+func TestRejectsDuplicateConditions(t *testing.T) {
 	build := func(bool) ([]compose.Stage, error) { return nil, nil }
 	err := compose.Graph[bool]{{Name: "ovn", Build: build}, {Name: "network", Build: build, Condition: "OVNReady"}}.Validate()
 	if want := `component "network" has the condition OVNReady, as one before it`; err == nil || err.Error() != want {

@@ -75,8 +75,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestPlanWaiting tests which component determines the message of the plan.
-func TestPlanWaiting(t *testing.T) {
+// TestWaitingReportsFailureFirst tests which component determines the message of the plan.
+func TestWaitingReportsFailureFirst(t *testing.T) {
 	done := compose.ComponentStatus{Name: "done", Items: []compose.Item{item("a", ready.Yes)}, Ready: 1, Total: 1}
 	waiting := compose.ComponentStatus{Name: "database", Items: []compose.Item{item("b", ready.Wait("Later", "it takes its time"))}, Total: 1}
 	needs := compose.ComponentStatus{Name: "api", Needs: []string{"database"}, Total: 1}

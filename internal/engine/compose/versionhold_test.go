@@ -107,8 +107,9 @@ func versionOf(t tb, item compose.Item) version {
 	return v
 }
 
-// TestVersionHold tests that a component that waits for a rollout keeps its version and nothing else, and never a broken version.
-func TestVersionHold(t *testing.T) {
+// TestWaitingComponentRetainsVersion tests that a component that waits for a rollout keeps its version and nothing else, and never a broken
+// version.
+func TestWaitingComponentRetainsVersion(t *testing.T) {
 	v := func(image string) version { return version{image: image, config: "a", replicas: 3} }
 	well := func(v version) *running { return &running{version: v, available: v.replicas} }
 	const waiting = "Deployment api: its new version waits for the roll-out of conductor"
@@ -181,8 +182,8 @@ func TestVersionHold(t *testing.T) {
 	}
 }
 
-// TestHoldDisabled tests that a disabled component blocks no other.
-func TestHoldDisabled(t *testing.T) {
+// TestDisabledComponentBlocksNoRollout tests that a disabled component blocks no other.
+func TestDisabledComponentBlocksNoRollout(t *testing.T) {
 	old := running{version: version{"1", "a", 1}, available: 1}
 	desired := version{"2", "a", 1}
 	build := func(struct{}) ([]compose.Stage, error) {
@@ -200,8 +201,8 @@ func TestHoldDisabled(t *testing.T) {
 	}
 }
 
-// TestHoldComposite tests that a service keeps its release and images, and gets all other changes.
-func TestHoldComposite(t *testing.T) {
+// TestWaitingServiceRetainsReleaseAndImages tests that a service keeps its release and images, and gets all other changes.
+func TestWaitingServiceRetainsReleaseAndImages(t *testing.T) {
 	keystone := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "metadata": map[string]any{"name": "k", "namespace": "cloud"},
@@ -299,9 +300,9 @@ func (s service) wrong(t tb, plan compose.Plan) string {
 	return ""
 }
 
-// TestHoldInvariants tests from random states that versions change in order, that the same input gives the same plan, and that the plan
-// becomes ready if all desired objects become ready.
-func TestHoldInvariants(t *testing.T) {
+// TestVersionsChangeInOrder tests from random states that versions change in order, that the same input gives the same plan, and that the
+// plan becomes ready if all desired objects become ready.
+func TestVersionsChangeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawService(t)
 		for range len(s) + 2 {

@@ -219,8 +219,8 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// TestDecodeProperties compares the JSON of Decode with encoding/json.
-func TestDecodeProperties(t *testing.T) {
+// TestDecodeMatchesEncodingJSON compares the JSON of Decode with encoding/json.
+func TestDecodeMatchesEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
 		wiretest.Fill(t, s.ProtoReflect())
@@ -251,8 +251,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeOrder tests that the same error, and the same spelling of a name, always takes precedence.
-func TestDecodeOrder(t *testing.T) {
+// TestDecodeIsDeterministic tests that the same error, and the same spelling of a name, always takes precedence.
+func TestDecodeIsDeterministic(t *testing.T) {
 	type some struct{ A, B, C, D int }
 	invalidFields := structOf(t, map[string]any{"a": "x", "b": "x", "c": "x", "d": "x"})
 	spellings := structOf(t, map[string]any{"A": 1, "a": 2})
@@ -335,8 +335,8 @@ func TestServer(t *testing.T) {
 // broken panics outside of everything that recovers.
 type broken struct{ function.Runner }
 
-// TestServerRecovers tests that a panic fails one call, and that the process continues to serve.
-func TestServerRecovers(t *testing.T) {
+// TestServerRecoversFromPanic tests that a panic fails one call, and that the process continues to serve.
+func TestServerRecoversFromPanic(t *testing.T) {
 	log := &journal{Logger: logging.NewNopLogger()}
 	s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": broken{}}, Log: log}
 	rsp, err := s.RunFunction(context.Background(), request(t, nil, nil))
@@ -384,8 +384,8 @@ func TestUnusedFieldsAreNotDecoded(t *testing.T) {
 	}
 }
 
-// TestUnreadableStatus tests that a partially readable status is dropped completely.
-func TestUnreadableStatus(t *testing.T) {
+// TestUnreadableStatusDroppedCompletely tests that a partially readable status is dropped completely.
+func TestUnreadableStatusDroppedCompletely(t *testing.T) {
 	type x struct {
 		Spec   struct{ Replicas int }
 		Status struct{ A, B string }

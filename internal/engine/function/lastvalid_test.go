@@ -17,8 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// TestBlockedBy tests that the last valid spec is composed while the spec is invalid.
-func TestBlockedBy(t *testing.T) {
+// TestInvalidSpecComposesLastValidSpec tests that the last valid spec is composed while the spec is invalid.
+func TestInvalidSpecComposesLastValidSpec(t *testing.T) {
 	type m = map[string]any
 	type outcome struct {
 		// Replicas of the desired object; a fatal response has none.
@@ -131,8 +131,8 @@ func TestLastValidDefaults(t *testing.T) {
 	}
 }
 
-// TestLongSpec tests that a spec that is too long for the status is composed.
-func TestLongSpec(t *testing.T) {
+// TestComposesSpecTooLongForStatus tests that a spec that is too long for the status is composed.
+func TestComposesSpecTooLongForStatus(t *testing.T) {
 	for length, want := range map[int]bool{1000: true, 300_000: false} {
 		rsp := kind(&function.Input[testXR]{}).Run(wire.RequestOf(request(t, map[string]any{"text": strings.Repeat("x", length)}, nil))).Message()
 		status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)

@@ -41,9 +41,9 @@ func requiring(derived *int) function.Runner {
 	}
 }
 
-// TestRequires tests that nothing is composed, and nothing rejected, before Crossplane has looked for all required resources. Each
-// response repeats the requirements, also that to an invalid spec: Crossplane calls again until they are stable.
-func TestRequires(t *testing.T) {
+// TestWaitsForAllRequiredResources tests that nothing is composed, and nothing rejected, before Crossplane has looked for all required
+// resources. Each response repeats the requirements, also that to an invalid spec: Crossplane calls again until they are stable.
+func TestWaitsForAllRequiredResources(t *testing.T) {
 	first := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
 	second := wire.Selector{APIVersion: "v1", Kind: "Book", Name: "second"}
 	book := structOf(t, map[string]any{"next": "second"})

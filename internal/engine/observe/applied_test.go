@@ -82,8 +82,8 @@ spec:
 	}
 }
 
-// TestNotApplied tests that an object without managed fields of Crossplane is returned completely.
-func TestNotApplied(t *testing.T) {
+// TestUnmanagedObjectIsReturnedCompletely tests that an object without managed fields of Crossplane is returned completely.
+func TestUnmanagedObjectIsReturnedCompletely(t *testing.T) {
 	for name, managed := range map[string]any{
 		"nothing":      nil,
 		"somebody":     []any{map[string]any{"manager": "kubectl", "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{}}}},

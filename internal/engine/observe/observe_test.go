@@ -141,7 +141,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-func TestObjectPaths(t *testing.T) {
+func TestObjectReadsValuesByPath(t *testing.T) {
 	type values struct {
 		String string
 		Int    int64
@@ -300,7 +300,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-func TestNewErrors(t *testing.T) {
+func TestNewRejectsMalformedResources(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []byte
@@ -340,8 +340,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// TestDisabledSince tests that Since returns the time of the latest change of all conditions.
-func TestDisabledSince(t *testing.T) {
+// TestSinceReturnsLatestConditionChange tests that Since returns the time of the latest change of all conditions.
+func TestSinceReturnsLatestConditionChange(t *testing.T) {
 	for conditions, want := range map[string]string{
 		"[]": "",
 		`[{type: A}, {type: B, lastTransitionTime: "2025-10-01T12:00:00Z"}]`:                                                                     "2025-10-01T12:00:00Z",

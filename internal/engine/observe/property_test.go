@@ -21,9 +21,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// TestObjectProperties damages realistic objects at random, and reads every path that is or was in them: decoded or
+// TestReadsMatchWalkThroughObject damages realistic objects at random, and reads every path that is or was in them: decoded or
 // encoded, the result equals a plain walk through the object.
-func TestObjectProperties(t *testing.T) {
+func TestReadsMatchWalkThroughObject(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		decoded := wiretest.Request(8)
 		paths := map[string][]string{}

@@ -92,8 +92,8 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestComponentsLimits tests that long messages of other controllers are cut to the limit at a character boundary.
-func TestComponentsLimits(t *testing.T) {
+// TestComponentsCutsLongMessages tests that long messages of other controllers are cut to the limit at a character boundary.
+func TestComponentsCutsLongMessages(t *testing.T) {
 	for _, long := range []string{strings.Repeat("x", 2000), strings.Repeat("ä", 1000), strings.Repeat("€", 1000)} {
 		part := compose.ComponentStatus{Name: "part", Total: 1, Items: []compose.Item{{Readiness: ready.Wait(long, "%s", long)}}}
 		c := respond.Components(compose.Plan{Parts: []compose.ComponentStatus{part}}, nil)[0]

@@ -184,8 +184,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestIngressController tests the annotations for known controllers, and that explicit annotations take precedence.
-func TestIngressController(t *testing.T) {
+// TestIngressHasAnnotationsOfController tests the annotations for known controllers, and that explicit annotations take precedence.
+func TestIngressHasAnnotationsOfController(t *testing.T) {
 	for name, tc := range map[string]struct {
 		controller  string
 		annotations map[string]common.AnnotationValue

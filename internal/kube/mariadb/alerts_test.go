@@ -99,8 +99,8 @@ func TestBackupAge(t *testing.T) {
 	}
 }
 
-// TestAlertedFields tests that remedies contain the fields of this server.
-func TestAlertedFields(t *testing.T) {
+// TestAlertsContainFieldsOfServer tests that remedies contain the fields of this server.
+func TestAlertsContainFieldsOfServer(t *testing.T) {
 	a := Alerts{Meta: object.Meta{Name: "db", Namespace: "cloud"}, Field: "cells[].mariadb", Memory: "cells[].mariadb.memory", Members: 1, Metrics: true}
 	text := fmt.Sprint(a.Object(common.Monitoring{}).Object)
 	for _, want := range []string{"Raise cells[].mariadb.storageSize in the claim", "its pods and cells[].mariadb.memory."} {

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// TestLabels tests that the labels of the platform are added, and take precedence.
-func TestLabels(t *testing.T) {
+// TestPlatformLabelsTakePrecedence tests that the labels of the platform are added, and take precedence.
+func TestPlatformLabelsTakePrecedence(t *testing.T) {
 	managed := map[string]string{"app": "keystone", "prometheus": "ours"}
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: managed}
 	conf := common.Monitoring{Enabled: true, Labels: map[string]common.LabelValue{"prometheus": "platform"}}

@@ -70,8 +70,9 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestInstanceCollision tests two claims of two tenants with the same legacy instance, which were found in less than a second.
-func TestInstanceCollision(t *testing.T) {
+// TestCollidingClaimsGetDifferentInstances tests two claims of two tenants with the same legacy instance, which were found in less than a
+// second.
+func TestCollidingClaimsGetDifferentInstances(t *testing.T) {
 	found := [2]string{"team", "production-eu-openstack-control-plane-for-customer-o62923"}
 	victim := [2]string{"team-production-eu", "openstack-control-plane-for-customer-one"}
 	if names.LegacyInstance(found[0], found[1]) != names.LegacyInstance(victim[0], victim[1]) {
@@ -82,8 +83,8 @@ func TestInstanceCollision(t *testing.T) {
 	}
 }
 
-// TestInstanceProperties tests that the instance of any claim is a valid and constant name of a namespace.
-func TestInstanceProperties(t *testing.T) {
+// TestInstanceIsValidNamespaceName tests that the instance of any claim is a valid and constant name of a namespace.
+func TestInstanceIsValidNamespaceName(t *testing.T) {
 	label := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`)
 	subdomain := rapid.StringMatching(`[a-z0-9]([-.]?[a-z0-9]){0,120}`)
 	rapid.Check(t, func(t *rapid.T) {

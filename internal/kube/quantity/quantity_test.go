@@ -32,8 +32,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestBytesUnchecked checks that an invalid size is a bug, and not a size of 0.
-func TestBytesUnchecked(t *testing.T) {
+// TestBytesPanicsForInvalidSize checks that an invalid size is a bug, and not a size of 0.
+func TestBytesPanicsForInvalidSize(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("Bytes accepts an invalid size")

@@ -209,8 +209,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestURLNames tests that arbitrary names are encoded and decoded without loss.
-func TestURLNames(t *testing.T) {
+// TestURLPreservesArbitraryNames tests that arbitrary names are encoded and decoded without loss.
+func TestURLPreservesArbitraryNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[ -~]{1,12}`)
 		want := rabbitmq.Transport{

@@ -106,8 +106,8 @@ func script(t *testing.T, text string) *exec.Cmd {
 	return c
 }
 
-// TestHealthStatus tests that a server fails liveness only if a restart helps, and that a busy server is ready.
-func TestHealthStatus(t *testing.T) {
+// TestLivenessFailsOnlyIfRestartHelps tests that a server fails liveness only if a restart helps, and that a busy server is ready.
+func TestLivenessFailsOnlyIfRestartHelps(t *testing.T) {
 	idle, busy := worker{Running: true, Loaded: true}, worker{Running: true, Loaded: true, Busy: true}
 	loading, stopped := worker{Running: true}, worker{}
 	two := func(w worker) []worker { return []worker{w, w} }
@@ -282,8 +282,8 @@ func startHealth(t *testing.T, listen, silence string) int {
 	return port
 }
 
-// TestHealthSilence tests that the connection of a client without a complete request is closed.
-func TestHealthSilence(t *testing.T) {
+// TestHealthClosesIncompleteRequests tests that the connection of a client without a complete request is closed.
+func TestHealthClosesIncompleteRequests(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", startHealth(t, "127.0.0.1:0", "0.2"))
 	for _, sent := range []string{"", "GET /live HTTP/1.1\r\n"} {
 		client, err := net.Dial("tcp", address)

@@ -213,8 +213,8 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// TestRequirementsOver tests that requested values take precedence, and that defaults are adapted to them.
-func TestRequirementsOver(t *testing.T) {
+// TestRequestedResourcesTakePrecedence tests that requested values take precedence, and that defaults are adapted to them.
+func TestRequestedResourcesTakePrecedence(t *testing.T) {
 	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 	for name, tc := range map[string]struct {
 		reason          string
@@ -240,8 +240,8 @@ func TestRequirementsOver(t *testing.T) {
 	}
 }
 
-// TestVolumes tests that only the pod's group can read a Secret, and that keys can be selected.
-func TestVolumes(t *testing.T) {
+// TestSecretsReadableByPodGroupOnly tests that only the pod's group can read a Secret, and that keys can be selected.
+func TestSecretsReadableByPodGroupOnly(t *testing.T) {
 	s := SecretVolume("tls", "keystone-tls", "tls.crt", "tls.key").Secret
 	if *s.DefaultMode != 0o440 || len(s.Items) != 2 || s.Items[1].Path != "tls.key" {
 		t.Errorf("%v", s)
@@ -283,8 +283,8 @@ func TestWorkloadsHaveSafeDefaults(t *testing.T) {
 	}
 }
 
-// TestUWSGIOptions tests the options of every API process, with the failure without each.
-func TestUWSGIOptions(t *testing.T) {
+// TestUWSGIHasRequiredOptions tests the options of every API process, with the failure without each.
+func TestUWSGIHasRequiredOptions(t *testing.T) {
 	config := UWSGI{Module: "a.b:c", Listen: ":5000"}.Config()
 	if !strings.HasPrefix(config, "[uwsgi]\n") {
 		t.Errorf("uWSGI reads its own section alone:\n%s", config)
@@ -312,8 +312,8 @@ func TestUWSGIOptions(t *testing.T) {
 	}
 }
 
-// TestSpreadPolicies tests that only permanent pods are spread.
-func TestSpreadPolicies(t *testing.T) {
+// TestSpreadsOnlyPermanentPods tests that only permanent pods are spread.
+func TestSpreadsOnlyPermanentPods(t *testing.T) {
 	for policy, want := range map[corev1.RestartPolicy]int{
 		"": 2, corev1.RestartPolicyAlways: 2, corev1.RestartPolicyOnFailure: 0, corev1.RestartPolicyNever: 0,
 	} {
@@ -342,8 +342,8 @@ func TestUWSGI(t *testing.T) {
 	}
 }
 
-// TestUWSGIOptional tests that optional settings change only their own lines.
-func TestUWSGIOptional(t *testing.T) {
+// TestUWSGIOptionsChangeOnlyOwnLines tests that optional settings change only their own lines.
+func TestUWSGIOptionsChangeOnlyOwnLines(t *testing.T) {
 	basic := UWSGI{Module: "a.b:c", Listen: ":5000", TerminationGracePeriod: time.Minute}
 	for name, tc := range map[string]struct {
 		reason string

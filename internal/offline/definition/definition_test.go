@@ -93,9 +93,9 @@ func TestValidator(t *testing.T) {
 	}
 }
 
-// TestValidatesConcurrently checks that the validator of a kind, which all callers share, validates several objects at the same time. The
-// Go runtime reports concurrent writes of a map.
-func TestValidatesConcurrently(t *testing.T) {
+// TestValidatorAllowsConcurrentUse checks that the validator of a kind, which all callers share, validates several objects at the same
+// time. The Go runtime reports concurrent writes of a map.
+func TestValidatorAllowsConcurrentUse(t *testing.T) {
 	v, err := Validator("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster")
 	if err != nil {
 		t.Fatal(err)

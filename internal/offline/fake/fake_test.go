@@ -31,8 +31,8 @@ func finish(t *testing.T, o map[string]any, at string) map[string]any {
 	return status
 }
 
-// TestEveryKind tests that each kind with a readiness rule, and each wrapper of provider-kubernetes, is simulated.
-func TestEveryKind(t *testing.T) {
+// TestSimulatesEveryKindWithRule tests that each kind with a readiness rule, and each wrapper of provider-kubernetes, is simulated.
+func TestSimulatesEveryKindWithRule(t *testing.T) {
 	want := map[schema.GroupKind]bool{
 		{Group: "kubernetes.crossplane.io", Kind: "Object"}: true, {Group: "kubernetes.m.crossplane.io", Kind: "Object"}: true,
 	}
@@ -94,8 +94,8 @@ func TestSecondCallChangesNoObject(t *testing.T) {
 	}
 }
 
-// TestExternalSecrets tests that a change updates the time of synchronization, but not the time of the condition.
-func TestExternalSecrets(t *testing.T) {
+// TestChangedPushSecretUpdatesSyncTime tests that a change updates the time of synchronization, but not the time of the condition.
+func TestChangedPushSecretUpdatesSyncTime(t *testing.T) {
 	o := object("external-secrets.io/v1alpha1", "PushSecret", map[string]any{
 		"secretStoreRefs": []any{map[string]any{"kind": "ClusterSecretStore", "name": "store"}},
 		"data": []any{

@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestReadFolder(t *testing.T) {
+func TestReadSortsFilesOfFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"b.yaml": "name: b\n---\nname: c\n", "a.json": `{"name": "a"}`, "d.yml": "name: d\n", "notes.txt": "name: e\n",

@@ -131,8 +131,9 @@ func TestYAMLRoundTrip(t *testing.T) {
 	})
 }
 
-// TestYAMLScalars puts every difficult string where a string can stand: as a key, a value, an item, and an item of an item.
-func TestYAMLScalars(t *testing.T) {
+// TestYAMLPreservesDifficultStrings puts every difficult string where a string can stand: as a key, a value, an item, and an item of an
+// item.
+func TestYAMLPreservesDifficultStrings(t *testing.T) {
 	keys := append([]string{strings.Repeat("k", 1100), strings.Repeat("\n", 1100)}, scalars...)
 	for _, s := range keys {
 		for name, m := range map[string]map[string]any{
@@ -152,8 +153,8 @@ func TestYAMLScalars(t *testing.T) {
 	}
 }
 
-// TestYAMLGolden compares the output with testdata/<name>.yaml. Each input is testdata/<name>.json.
-func TestYAMLGolden(t *testing.T) {
+// TestYAMLMatchesGoldens compares the output with testdata/<name>.yaml. Each input is testdata/<name>.json.
+func TestYAMLMatchesGoldens(t *testing.T) {
 	inputs, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(inputs) == 0 {
 		t.Fatalf("no inputs: %v", err)

@@ -93,8 +93,8 @@ func TestQuotesAmbiguousStrings(t *testing.T) {
 	}
 }
 
-// TestLongKeys tests that a key of more than 1024 bytes is printed with a question mark, as YAML requires.
-func TestLongKeys(t *testing.T) {
+// TestLongKeysHaveQuestionMark tests that a key of more than 1024 bytes is printed with a question mark, as YAML requires.
+func TestLongKeysHaveQuestionMark(t *testing.T) {
 	for n, long := range map[int]bool{998: false, 999: true} { // and two quotes
 		s, err := structpb.NewStruct(map[string]any{"a": map[string]any{strings.Repeat("k", n): "v"}})
 		if err != nil {

@@ -57,8 +57,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareWrapped checks the drift of objects inside of Objects of provider-kubernetes.
-func TestCompareWrapped(t *testing.T) {
+// TestCompareDetectsDriftInsideObjects checks the drift of objects inside of Objects of provider-kubernetes.
+func TestCompareDetectsDriftInsideObjects(t *testing.T) {
 	inside := parse(t, `{kind: A, metadata: {name: a, namespace: ns}, spec: {x: 1}}`)
 	object := wrapper.Wrapper{Name: "o", ProviderConfig: "remote", Desired: inside}
 	composed := object.Struct()

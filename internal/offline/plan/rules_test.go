@@ -79,8 +79,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestUnknown checks that a restart or change without a rule has the level Unknown, with its object and reason.
-func TestUnknown(t *testing.T) {
+// TestChangeWithoutRuleIsUnknown checks that a restart or change without a rule has the level Unknown, with its object and reason.
+func TestChangeWithoutRuleIsUnknown(t *testing.T) {
 	p := &pair{id: preview.Identity{Kind: "ControlPlaneCluster", Namespace: "a", Name: "b"}}
 	s := &scene{pairs: []*pair{p}, services: map[preview.Identity]map[string]string{p.id: {"nova": "nova"}}}
 	c := &Claim{Identity: p.id, Action: ActionChange}
@@ -99,8 +99,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestKeystoneInterrupted checks that other services are degraded while clients get no tokens.
-func TestKeystoneInterrupted(t *testing.T) {
+// TestKeystoneInterruptionDegradesOtherServices checks that other services are degraded while clients get no tokens.
+func TestKeystoneInterruptionDegradesOtherServices(t *testing.T) {
 	id := preview.Identity{Kind: "ControlPlaneCluster", Namespace: "a", Name: "b"}
 	found := map[subject][]Reason{
 		{id, "keystone"}: {{Level: Interrupted}}, {id, "nova"}: nil, {name: servers}: nil,

@@ -50,7 +50,7 @@ func printed(t *testing.T, r *Result, format string) string {
 	return out.String()
 }
 
-func TestPrintTree(t *testing.T) {
+func TestPrintsTreeOfStages(t *testing.T) {
 	want := `ControlPlaneCluster a/b → namespace a-b
 ├─ 01 first     3  ConfigMap c d, Role e
 ├─ 02 first     1  ConfigMap f
@@ -66,7 +66,7 @@ needs Secret s3 with keys id, key in namespace a
 	}
 }
 
-func TestPrintYAML(t *testing.T) {
+func TestYAMLContainsStageComments(t *testing.T) {
 	r := shown(t).Until(1)
 	r.Objects = r.Objects[1:]
 	want := `---
@@ -135,8 +135,8 @@ func TestPrintJSON(t *testing.T) {
 	}
 }
 
-// TestPrintDot tests that each component is a node in the subgraph of its owner, with edges from its predecessors.
-func TestPrintDot(t *testing.T) {
+// TestDotGroupsComponentsByOwner tests that each component is a node in the subgraph of its owner, with edges from its predecessors.
+func TestDotGroupsComponentsByOwner(t *testing.T) {
 	want := `digraph "b" {
   rankdir=LR;
   node [shape=box, fontname="sans-serif"];

@@ -168,8 +168,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestInvalidClaims tests that errors of a schema have a line and a hint.
-func TestInvalidClaims(t *testing.T) {
+// TestSchemaErrorsHaveLineAndHint tests that errors of a schema have a line and a hint.
+func TestSchemaErrorsHaveLineAndHint(t *testing.T) {
 	with := func(spec string) string {
 		return "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata:\n  namespace: a\n  name: b\nspec:\n  openStackRelease: \"2025.2\"\n" + spec
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 )
 
-// TestUnimplementedFields sets each field that is not implemented. Its parents must exist, the field must not, and the error must contain
-// the reason and the remedy. docs/seeds.md must list the field.
-func TestUnimplementedFields(t *testing.T) {
+// TestRejectsUnimplementedFieldsWithReason sets each field that is not implemented. Its parents must exist, the field must not, and the
+// error must contain the reason and the remedy. docs/seeds.md must list the field.
+func TestRejectsUnimplementedFieldsWithReason(t *testing.T) {
 	seeds, err := os.ReadFile("../../../docs/seeds.md")
 	if err != nil {
 		t.Fatal(err)

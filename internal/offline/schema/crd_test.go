@@ -93,7 +93,7 @@ func withDefault(props apiextensionsv1.JSONSchemaProps, json string) apiextensio
 	return props
 }
 
-func TestXRD(t *testing.T) {
+func TestXRDYieldsClaimAndCompositeCRDs(t *testing.T) {
 	type crdOf = func(*testing.T, string) *apiextensionsv1.CustomResourceDefinition
 	composite := func(t *testing.T, file string) *apiextensionsv1.CustomResourceDefinition {
 		xrd, err := schema.ParseXRD(read(t, file))

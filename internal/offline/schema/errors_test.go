@@ -79,8 +79,8 @@ func TestReportsEachErrorOnce(t *testing.T) {
 	}
 }
 
-// TestScale tests that replicas in spec and status are a non-negative int32, regardless of the schema.
-func TestScale(t *testing.T) {
+// TestReplicasMustBeNonNegativeInt32 tests that replicas in spec and status are a non-negative int32, regardless of the schema.
+func TestReplicasMustBeNonNegativeInt32(t *testing.T) {
 	scale := &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.pods.ready"}
 	object := func(desired, ready any) map[string]any {
 		return map[string]any{"spec": map[string]any{"replicas": desired}, "status": map[string]any{"pods": map[string]any{"ready": ready}}}

@@ -43,8 +43,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// TestValidateAnything puts random values under the names that the schema knows, which mutated text rarely finds.
-func TestValidateAnything(t *testing.T) {
+// TestValidateIsDeterministicForRandomValues puts random values under the names that the schema knows, which mutated text rarely finds.
+func TestValidateIsDeterministicForRandomValues(t *testing.T) {
 	v := widgets(t)
 	names := rapid.SampledFrom([]string{
 		"name", "namespace", "labels", "spec", "status", "replicas", "ratio", "reason", "color", "class", "host", "since", "address", "port",

@@ -171,7 +171,7 @@ extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod,
 	}
 }
 
-func TestValidateType(t *testing.T) {
+func TestValidateRejectsOtherKinds(t *testing.T) {
 	v := widgets(t)
 	got := sentences(v.Validate(map[string]any{"apiVersion": "v1", "kind": 7}))
 	want := []string{
@@ -316,8 +316,8 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// TestNormalizeNumbers tests that whole numbers in the range of int64 become int64.
-func TestNormalizeNumbers(t *testing.T) {
+// TestNormalizeConvertsWholeNumbers tests that whole numbers in the range of int64 become int64.
+func TestNormalizeConvertsWholeNumbers(t *testing.T) {
 	for f, want := range map[float64]any{
 		0: int64(0), -1: int64(-1), 1.5: 1.5, 1 << 62: int64(1 << 62), -1 << 63: int64(math.MinInt64), 1 << 63: float64(1 << 63), -1.5e19: -1.5e19,
 	} {
@@ -335,8 +335,8 @@ func TestNormalizeNumbers(t *testing.T) {
 	}
 }
 
-// TestBlockedRules tests that CEL rules do not run on objects of the wrong shape, and do run with other errors.
-func TestBlockedRules(t *testing.T) {
+// TestRulesSkipMalformedObjects tests that CEL rules do not run on objects of the wrong shape, and do run with other errors.
+func TestRulesSkipMalformedObjects(t *testing.T) {
 	const rule = "spec: Invalid value: five replicas or more need a reason"
 	cases := map[string]struct{ spec, want string }{
 		"Unsupported": {"{color: blue, replicas: 7}", `spec.color: Unsupported value: "blue": supported values: "red", "green"`},
@@ -396,8 +396,8 @@ func TestUpdateCarriesOver(t *testing.T) {
 	}
 }
 
-// TestMetadataTypes tests that errors in metadata have the format of other fields.
-func TestMetadataTypes(t *testing.T) {
+// TestMetadataErrorsMatchOtherFields tests that errors in metadata have the format of other fields.
+func TestMetadataErrorsMatchOtherFields(t *testing.T) {
 	cases := map[string]struct {
 		metadata any
 		want     string
@@ -440,8 +440,8 @@ func TestOnlyNamespacedKindsHaveNamespace(t *testing.T) {
 	}
 }
 
-// TestOtherVersion tests that an object of another version has no other errors.
-func TestOtherVersion(t *testing.T) {
+// TestOtherVersionHasSingleError tests that an object of another version has no other errors.
+func TestOtherVersionHasSingleError(t *testing.T) {
 	obj := widget(t, "", "colour: red", "")
 	obj["apiVersion"] = "test.example.org/v2"
 	want := []string{`apiVersion: Invalid value: "test.example.org/v2": must be test.example.org/v1`}

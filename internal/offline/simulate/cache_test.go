@@ -94,8 +94,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheErrors tests that an error of a function is returned each time.
-func TestCacheErrors(t *testing.T) {
+// TestCacheReturnsErrorsEachTime tests that an error of a function is returned each time.
+func TestCacheReturnsErrorsEachTime(t *testing.T) {
 	var cache simulate.Cache
 	for range 2 {
 		if _, err := cache.Run(newCluster(t, map[string]any{"fail": "parent"})); err == nil {

@@ -393,7 +393,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestRunErrors(t *testing.T) {
+func TestRunReportsReasonOfFailure(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		spec   map[string]any

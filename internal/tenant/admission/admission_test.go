@@ -94,8 +94,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestRequirementsVersion checks that a preview assumes the policies of this chart version, not of a later one.
-func TestRequirementsVersion(t *testing.T) {
+// TestRequirementsHaveCurrentVersion checks that a preview assumes the policies of this chart version, not of a later one.
+func TestRequirementsHaveCurrentVersion(t *testing.T) {
 	for requirement, objects := range Requirements() {
 		for _, o := range objects {
 			metadata := o.AsMap()["metadata"].(map[string]any)

@@ -83,8 +83,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestMatchExhaustive compares with a slow implementation that tries all possibilities.
-func TestMatchExhaustive(t *testing.T) {
+// TestMatchEqualsExhaustiveSearch compares with a slow implementation that tries all possibilities.
+func TestMatchEqualsExhaustiveSearch(t *testing.T) {
 	var slow func(p, s string) bool
 	slow = func(p, s string) bool {
 		switch {

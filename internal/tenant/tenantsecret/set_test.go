@@ -89,8 +89,8 @@ func TestTarget(t *testing.T) {
 	})
 }
 
-// TestTargetStays checks that names are stable. They are shortened to 40 characters, without invalid characters at the end.
-func TestTargetStays(t *testing.T) {
+// TestTargetNamesAreStable checks that names are stable. They are shortened to 40 characters, without invalid characters at the end.
+func TestTargetNamesAreStable(t *testing.T) {
 	a := func(n int) string { return strings.Repeat("a", n) }
 	for name, tc := range map[string]struct{ reason, name, want string }{
 		"Short": {"It is read.", "s3.eu", "tenant-s3.eu"},

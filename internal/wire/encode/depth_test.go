@@ -88,8 +88,8 @@ func TestRejectsValuesBelowMaximumDepth(t *testing.T) {
 	}
 }
 
-// TestTypedNumbers checks number types in struct fields, which use another code path than numbers in trees.
-func TestTypedNumbers(t *testing.T) {
+// TestEncodesNumbersInStructFields checks number types in struct fields, which use another code path than numbers in trees.
+func TestEncodesNumbersInStructFields(t *testing.T) {
 	s, err := encode.Struct(struct {
 		Half  float64
 		Small float32

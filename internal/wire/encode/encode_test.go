@@ -143,7 +143,7 @@ type cycle struct {
 	Next *cycle `json:"next"`
 }
 
-func TestValueErrors(t *testing.T) {
+func TestRejectsUnrepresentableValues(t *testing.T) {
 	round := &cycle{}
 	round.Next = round
 	loop := map[string]any{}
@@ -187,7 +187,7 @@ func TestValueErrors(t *testing.T) {
 	}
 }
 
-func TestObjectErrors(t *testing.T) {
+func TestRejectsInvalidObjects(t *testing.T) {
 	deployment := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
 		d := &appsv1.Deployment{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},

@@ -57,10 +57,10 @@ var exactly = cmp.Options{
 	cmp.Comparer(func(a, b metav1.MicroTime) bool { return a.Equal(&b) }),
 }
 
-// TestObjectProperties fills objects of every kind with random values. The output must be complete (strict decoding results
+// TestEncodingIsCompleteAndMinimal fills objects of every kind with random values. The output must be complete (strict decoding results
 // in the object), minimal (it contains no zero value that decoding does not need), and, apart from zeros, equal to the
 // output of encoding/json.
-func TestObjectProperties(t *testing.T) {
+func TestEncodingIsCompleteAndMinimal(t *testing.T) {
 	names := slices.Sorted(maps.Keys(kinds))
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(names).Draw(t, "kind")

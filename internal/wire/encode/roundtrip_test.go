@@ -26,9 +26,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// TestObjectKinds encodes one object of every kind as a builder creates it, decodes it again, and compares the encoding
+// TestEveryKindMatchesGolden encodes one object of every kind as a builder creates it, decodes it again, and compares the encoding
 // with a golden file for review.
-func TestObjectKinds(t *testing.T) {
+func TestEveryKindMatchesGolden(t *testing.T) {
 	built := map[string]bool{}
 	for _, o := range builders() {
 		kind := o.GetObjectKind().GroupVersionKind().Kind

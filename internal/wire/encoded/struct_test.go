@@ -23,8 +23,8 @@ func structOf(t testing.TB, m map[string]any) encoded.Struct {
 	return encoded.Of(s)
 }
 
-// TestOfProperties compares Of with the deterministic output of the protobuf library.
-func TestOfProperties(t *testing.T) {
+// TestOfMatchesDeterministicProtobuf compares Of with the deterministic output of the protobuf library.
+func TestOfMatchesDeterministicProtobuf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
 		wiretest.Fill(t, s.ProtoReflect())

@@ -62,8 +62,8 @@ func same(t interface {
 	}
 }
 
-// TestReadProperties checks that the output of the protobuf library is read as the library reads it.
-func TestReadProperties(t *testing.T) {
+// TestReadsOutputOfProtobuf checks that the output of the protobuf library is read as the library reads it.
+func TestReadsOutputOfProtobuf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
 		wiretest.Fill(t, s.ProtoReflect())
@@ -75,8 +75,8 @@ func TestReadProperties(t *testing.T) {
 	})
 }
 
-// TestReadKinds checks that a Value of each kind has only this kind.
-func TestReadKinds(t *testing.T) {
+// TestValueHasOnlyItsKind checks that a Value of each kind has only this kind.
+func TestValueHasOnlyItsKind(t *testing.T) {
 	s := structOf(t, map[string]any{
 		"null": nil, "number": -1.5, "text": "x", "yes": true, "no": false, "map": map[string]any{"a": "b"}, "list": []any{1.0, "y", []any{true}},
 	})
@@ -168,8 +168,8 @@ func TestTextsOfAnyLengthAreReadable(t *testing.T) {
 	}
 }
 
-// TestReadOdd checks encodings that ordinary senders do not write, and that the protobuf library accepts.
-func TestReadOdd(t *testing.T) {
+// TestReadsUnusualEncodings checks encodings that ordinary senders do not write, and that the protobuf library accepts.
+func TestReadsUnusualEncodings(t *testing.T) {
 	field := func(name string, value ...[]byte) []byte {
 		return bytesField(1, bytesField(1, []byte(name)), bytesField(2, value...))
 	}
@@ -232,9 +232,9 @@ func TestReadOdd(t *testing.T) {
 	}
 }
 
-// TestReadMalformed checks that truncated encodings are errors of Check, and result in no value; earlier values may be
+// TestCheckRejectsTruncatedEncodings checks that truncated encodings are errors of Check, and result in no value; earlier values may be
 // read.
-func TestReadMalformed(t *testing.T) {
+func TestCheckRejectsTruncatedEncodings(t *testing.T) {
 	full := encoded.Fields{"a": encoded.Text("x"), "b": encoded.List(encoded.Number(1), encoded.Fields{"c": encoded.Bool(true)}.Value())}.Struct()
 	first := len(encoded.Fields{"a": encoded.Text("x")}.Struct())
 	for n := range full {
@@ -283,8 +283,8 @@ func TestReadMalformed(t *testing.T) {
 	}
 }
 
-// TestReadSome checks that iterations over a Struct or a list can be stopped.
-func TestReadSome(t *testing.T) {
+// TestIterationsCanBeStopped checks that iterations over a Struct or a list can be stopped.
+func TestIterationsCanBeStopped(t *testing.T) {
 	long := strings.Repeat("x", 1<<15) // too long for shortField
 	for _, text := range []string{"x", long} {
 		s := structOf(t, map[string]any{"a": text, "b": text, "l": []any{text, text}})
