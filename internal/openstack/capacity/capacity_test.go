@@ -40,7 +40,7 @@ func TestLimitsFitTogether(t *testing.T) {
 	}
 }
 
-func TestOfServices(t *testing.T) {
+func TestLongestRequestDependsOnProcess(t *testing.T) {
 	for key, tc := range map[process]struct {
 		reason string
 		want   time.Duration

@@ -8,8 +8,8 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 )
 
-// TestPluginExtensions checks that every agent has the extensions of each service plugin.
-func TestPluginExtensions(t *testing.T) {
+// TestAgentsHaveExtensionsOfPlugins checks that every agent has the extensions of each service plugin.
+func TestAgentsHaveExtensionsOfPlugins(t *testing.T) {
 	type extensions struct{ Switch, Cards, Routers []string }
 	want := map[neutronv1.ServicePlugin]extensions{
 		"qos":             {Switch: []string{"qos"}, Cards: []string{"qos"}, Routers: []string{"fip_qos", "gateway_ip_qos"}},

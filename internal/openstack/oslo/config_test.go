@@ -58,7 +58,7 @@ func TestRender(t *testing.T) {
 
 func one(value any) oslo.Config { return oslo.Config{"g": {"o": value}} }
 
-func TestRenderRefuses(t *testing.T) {
+func TestRenderRejectsInvalidConfig(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   oslo.Config

@@ -99,8 +99,8 @@ func TestRenderRoundTrip(t *testing.T) {
 	})
 }
 
-// TestMergeProperties checks that an option has the value of the last layer that sets it.
-func TestMergeProperties(t *testing.T) {
+// TestMergePrefersLastLayer checks that an option has the value of the last layer that sets it.
+func TestMergePrefersLastLayer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		layers := rapid.SliceOfN(config(), 1, 4).Draw(t, "layers")
 		before := fmt.Sprint(layers)

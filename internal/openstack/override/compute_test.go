@@ -75,9 +75,9 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// TestComputeNames checks that the names of options that a pool may set do not suggest access to other resources, except
+// TestPoolOptionsHaveHarmlessNames checks that the names of options that a pool may set do not suggest access to other resources, except
 // for reviewed ones.
-func TestComputeNames(t *testing.T) {
+func TestPoolOptionsHaveHarmlessNames(t *testing.T) {
 	reviewed := map[string]bool{ // sizes, intervals and limits, despite their names
 		"reserved_host_cpus": true, "reserved_host_disk_mb": true, "resume_guests_state_on_host_boot": true, "force_config_drive": true,
 		"resource_provider_association_refresh": true,

@@ -57,8 +57,8 @@ func decided(tables []table, name registry.Name) bool {
 	return slices.ContainsFunc(tables, func(t table) bool { _, ok := t.of(name); return ok })
 }
 
-// TestDecided checks that the tables contain every option of every release with a suspicious name.
-func TestDecided(t *testing.T) {
+// TestTablesContainSuspiciousOptions checks that the tables contain every option of every release with a suspicious name.
+func TestTablesContainSuspiciousOptions(t *testing.T) {
 	for service, tables := range services {
 		for _, r := range registry.All(service) {
 			for name, o := range tabled(r) {

@@ -53,8 +53,8 @@ func TestOptionsReachTheirReaders(t *testing.T) {
 	}
 }
 
-// TestComputeReads checks that nova-compute reads each option that a pool may set, in every release that has the option.
-func TestComputeReads(t *testing.T) {
+// TestNovaComputeReadsPoolOptions checks that nova-compute reads each option that a pool may set, in every release that has the option.
+func TestNovaComputeReadsPoolOptions(t *testing.T) {
 	for _, known := range registry.All("nova") {
 		readers, err := registry.ReadersOf("nova", known.Release)
 		if err != nil {

@@ -219,8 +219,8 @@ func TestTablesOfServices(t *testing.T) {
 	}
 }
 
-// TestSize checks that all options together fit into a ConfigMap, to the byte.
-func TestSize(t *testing.T) {
+// TestRejectsOptionsBeyondConfigMapSize checks that all options together fit into a ConfigMap, to the byte.
+func TestRejectsOptionsBeyondConfigMapSize(t *testing.T) {
 	of := func(n int) error {
 		raw := common.Options{}
 		// The size includes group, option and the quotes of the value.

@@ -47,7 +47,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestRenderRefuses(t *testing.T) {
+func TestRenderRejectsInvalidModule(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		module Module

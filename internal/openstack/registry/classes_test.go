@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClasses checks that an option only accepts classes of its release.
-func TestClasses(t *testing.T) {
+// TestOptionAcceptsOnlyClassesOfRelease checks that an option only accepts classes of its release.
+func TestOptionAcceptsOnlyClassesOfRelease(t *testing.T) {
 	const all = "nova.scheduler.filters.all_filters"
 	for name, tc := range map[string]struct {
 		reason, option string
@@ -51,8 +51,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestDefaultClasses checks, for each release, that the known classes include Nova's default filters, and no base class.
-func TestDefaultClasses(t *testing.T) {
+// TestClassesIncludeDefaultFilters checks, for each release, that the known classes include Nova's default filters, and no base class.
+func TestClassesIncludeDefaultFilters(t *testing.T) {
 	for _, r := range All("nova") {
 		o := r.Lookup("filter_scheduler", "enabled_filters")[0]
 		for _, name := range []string{"ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter", "ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter"} {

@@ -116,8 +116,8 @@ func TestCheckPolicy(t *testing.T) {
 	}
 }
 
-// TestUnknownAllowed checks that unknown names are accepted, and nothing else.
-func TestUnknownAllowed(t *testing.T) {
+// TestAllowUnknownAcceptsOnlyNames checks that unknown names are accepted, and nothing else.
+func TestAllowUnknownAcceptsOnlyNames(t *testing.T) {
 	r := keystone(t, "2025.2")
 	for check, want := range map[string]bool{
 		"role:reader": true, "rule:of_a_patched_image": true, "http://example.com/": false, "not https:x": false, "role:a or": false, "": false, "rule:identity:new": false,
@@ -136,9 +136,9 @@ func TestDeprecatedPolicyName(t *testing.T) {
 	}
 }
 
-// TestParseGrammar checks that every expression of the grammar parses, with any spacing, and returns its references in
+// TestParseAcceptsWholeGrammar checks that every expression of the grammar parses, with any spacing, and returns its references in
 // order.
-func TestParseGrammar(t *testing.T) {
+func TestParseAcceptsWholeGrammar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var rules []string
 		var grow func(depth int) string

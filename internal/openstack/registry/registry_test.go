@@ -52,7 +52,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-func TestForConcurrent(t *testing.T) {
+func TestForReturnsSharedRegistryConcurrently(t *testing.T) {
 	var wait sync.WaitGroup
 	found := make([]*Registry, 8)
 	for i := range found {

@@ -37,8 +37,8 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestWithRefused checks that groups cannot be ambiguous.
-func TestWithRefused(t *testing.T) {
+// TestWithRejectsAmbiguousGroups checks that groups cannot be ambiguous.
+func TestWithRejectsAmbiguousGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		groups []Group

@@ -100,8 +100,8 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// TestTries checks that a rejected part is tried again with the following parts, up to the eighth closing bracket.
-func TestTries(t *testing.T) {
+// TestAcceptsAtMostEightBrackets checks that a rejected part is tried again with the following parts, up to the eighth closing bracket.
+func TestAcceptsAtMostEightBrackets(t *testing.T) {
 	nested := &Type{Kind: kindList, Item: &Type{Kind: kindList, Bounded: true, Item: &Type{Kind: kindList, Bounded: true, Item: &Type{Kind: kindInteger}}}}
 	item := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("[1],", n), ",") + "]" }
 	if bad, ok := nested.accepts(item(8)); !ok {

@@ -85,8 +85,8 @@ func TestMirrorRetainsRunningVersion(t *testing.T) {
 	}
 }
 
-// TestImageValidation checks that the error for each part of a reference describes its format.
-func TestImageValidation(t *testing.T) {
+// TestImageErrorDescribesFormat checks that the error for each part of a reference describes its format.
+func TestImageErrorDescribesFormat(t *testing.T) {
 	for want, o := range map[string]Override{
 		`the image's registry "A b" is not valid: give a host, with a path if need be, such as registry.example.com/mirror`:              {Registry: "A b"},
 		`the image's repository "a" is not valid: give a host and a path without a tag, such as registry.example.com/openstack/keystone`: {Repository: "a"},

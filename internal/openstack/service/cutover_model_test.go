@@ -21,13 +21,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestCutoverServes checks that, for any sequence of edits, at least as many ready pods as replicas are selected by the
+// TestCutoverServesAllReplicas checks that, for any sequence of edits, at least as many ready pods as replicas are selected by the
 // Service.
 //
 // It uses a model: the function sees each object with a delay, its desired state is written with a delay, and a Deployment
 // rolls out like in Kubernetes (reconcileOldReplicaSets in
 // https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/controller/deployment/rolling.go).
-func TestCutoverServes(t *testing.T) {
+func TestCutoverServesAllReplicas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRollout(rapid.Int32Range(1, 3).Draw(t, "replicas"), rapid.SampledFrom([]string{"", "2025.1"}).Draw(t, "release"))
 		actions := map[string]func(){

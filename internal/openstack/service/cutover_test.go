@@ -69,7 +69,7 @@ func TestCutover(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := s.cutover
-			if got.template != nil { // see TestCutoverServes
+			if got.template != nil { // see TestCutoverServesAllReplicas
 				got.to, got.template = tc.pods.of, nil
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(cutover{})); diff != "" {
@@ -79,9 +79,9 @@ func TestCutover(t *testing.T) {
 	}
 }
 
-// TestCutoverRolls checks that no new pod becomes available while the cutover waits, so that no earlier pod is removed, and
-// that the Service selects the earlier pods.
-func TestCutoverRolls(t *testing.T) {
+// TestWaitingCutoverRetainsEarlierPods checks that no new pod becomes available while the cutover waits, so that no earlier pod is removed,
+// and that the Service selects the earlier pods.
+func TestWaitingCutoverRetainsEarlierPods(t *testing.T) {
 	w := workload.Workload{Name: "nova", App: "nova", Instance: "nova", Replicas: 3}
 	for name, tc := range map[string]struct {
 		cutover  cutover

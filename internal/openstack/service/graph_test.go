@@ -92,8 +92,8 @@ func TestGraphRollsInOrder(t *testing.T) {
 	}
 }
 
-// TestGraphPanics tests that a graph that is not well formed is detected at the start of the program.
-func TestGraphPanics(t *testing.T) {
+// TestGraphPanicsIfMalformed tests that a graph that is not well formed is detected at the start of the program.
+func TestGraphPanicsIfMalformed(t *testing.T) {
 	for name, c := range map[string]compose.Component[*Service]{
 		"no such need": Config[*Service]("missing"),
 		"no builder":   {Name: "a"},

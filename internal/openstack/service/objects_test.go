@@ -123,8 +123,8 @@ func built(t *testing.T, s *Service) map[string]map[string]any {
 	return out
 }
 
-// TestUserRoles checks that only a service that needs it has the role admin.
-func TestUserRoles(t *testing.T) {
+// TestOnlyAdministrativeServicesHaveAdminRole checks that only a service that needs it has the role admin.
+func TestOnlyAdministrativeServicesHaveAdminRole(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		admin  bool
@@ -156,8 +156,8 @@ func TestUserRoles(t *testing.T) {
 	}
 }
 
-// TestObjects compares complete objects of other controllers.
-func TestObjects(t *testing.T) {
+// TestObjectsMatchExpectedSpecs compares complete objects of other controllers.
+func TestObjectsMatchExpectedSpecs(t *testing.T) {
 	s, err := derived(t, "{}")
 	if err != nil {
 		t.Fatal(err)
@@ -369,9 +369,9 @@ func TestOutbound(t *testing.T) {
 	}
 }
 
-// TestExternalQueue checks the egress to an external queue, and to a queue among the pods of the control plane; on
+// TestPodsMayReachExternalQueue checks the egress to an external queue, and to a queue among the pods of the control plane; on
 // an external queue, virtual hosts have unique names.
-func TestExternalQueue(t *testing.T) {
+func TestPodsMayReachExternalQueue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		queue  common.Queue
@@ -568,8 +568,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestJobResources tests that Jobs have the resources of the API, unless the service sets others.
-func TestJobResources(t *testing.T) {
+// TestJobResourcesDefaultToAPI tests that Jobs have the resources of the API, unless the service sets others.
+func TestJobResourcesDefaultToAPI(t *testing.T) {
 	s, err := derived(t, `{resources: {limits: {memory: 3Gi}}}`)
 	if err != nil {
 		t.Fatal(err)

@@ -65,9 +65,9 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedDatabase checks that, on an external server, databases and users have unique names, with which pods log in,
+// TestExternalDatabaseHasUniqueNames checks that, on an external server, databases and users have unique names, with which pods log in,
 // while names of objects stay the same. Pods have egress to the server.
-func TestSharedDatabase(t *testing.T) {
+func TestExternalDatabaseHasUniqueNames(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec, sql, kind string
 		flows                   []workload.Flow
