@@ -68,7 +68,8 @@ func folders(from string) ([]folder, error) {
 		out[i].crds = append(out[i].crds, file)
 	}
 	if rest := slices.Sorted(maps.Values(unregistered)); len(rest) > 0 {
-		return nil, fmt.Errorf("%s: the kind is not registered; add it to internal/kindregistry", strings.Join(rest, ", "))
+		return nil, fmt.Errorf("%s: the kind is not registered; add it to internal/kindregistry, or to AddToScheme of its package",
+			strings.Join(rest, ", "))
 	}
 	return out, nil
 }

@@ -191,7 +191,7 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	add("other.yaml", "example.org", "Other")
-	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "other.yaml: the kind is not registered; add it to internal/kindregistry") {
+	if _, err := folders(from); err == nil || !strings.Contains(err.Error(), "other.yaml: the kind is not registered; add it to internal/kindregistry, or to AddToScheme of its package") {
 		t.Errorf("with the CRD of a kind that is not registered: %v", err)
 	}
 }

@@ -1,12 +1,16 @@
-// Package kindregistry lists the kinds that this project defines. A new kind is registered here, and its function in functions/kinds; the
-// definitions, readiness rules, simulation, documentation and tests range over this list.
+// Package kindregistry lists the kinds that this project defines. A new kind is registered here, and its function in functions/kinds; a
+// kind of the companion is registered by AddToScheme in its package of apis/. The definitions, readiness rules, permissions, simulation,
+// documentation and tests range over this list.
 package kindregistry
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -72,7 +76,12 @@ func (k Kind) Composite() schema.GroupVersionKind {
 }
 
 // all lists the kinds. The documents of a folder's definition are in this order.
-var all = []Kind{
+var all = slices.Concat(listed,
+	customResources("openstack", openstackv1.GroupVersion, openstackv1.AddToScheme),
+	customResources("ovnchassis", ovnchassisv1.GroupVersion, ovnchassisv1.AddToScheme),
+	customResources("c5c3", c5c3v1.GroupVersion, c5c3v1.AddToScheme))
+
+var listed = []Kind{
 	of[controlplanev1.ControlPlaneCluster]("controlplane", controlplanev1.GroupVersionKind, Claimed),
 	of[hypervisorv1.HypervisorCluster]("hypervisor", hypervisorv1.GroupVersionKind, Claimed),
 	of[storagev1.StorageCluster]("storage", storagev1.GroupVersionKind, Claimed),
@@ -102,24 +111,6 @@ var all = []Kind{
 	of[workloadclusterv1.WorkloadCluster]("workloadcluster", workloadclusterv1.GroupVersionKind, Platform),
 
 	of[platformv1.PlatformConfig]("platform", platformv1.GroupVersionKind, CustomResource),
-	customResource[openstackv1.CellMapping]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.ComputeCatalog]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.DatabaseSync]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.EndpointRegion]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.IdentityCheck]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.KeyRepository]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.NodeMaintenance]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.OVNSync]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.RoleAssignment]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.ServiceCheck]("openstack", openstackv1.GroupVersion),
-	customResource[openstackv1.TestReport]("openstack", openstackv1.GroupVersion),
-	customResource[ovnchassisv1.OVNChassis]("ovnchassis", ovnchassisv1.GroupVersion),
-	customResource[c5c3v1.ClusterCheck]("c5c3", c5c3v1.GroupVersion),
-	customResource[c5c3v1.CredentialRotation]("c5c3", c5c3v1.GroupVersion),
-	customResource[c5c3v1.NodeIssuer]("c5c3", c5c3v1.GroupVersion),
-	customResource[c5c3v1.RaftCluster]("c5c3", c5c3v1.GroupVersion),
-	customResource[c5c3v1.RemoteConsumer]("c5c3", c5c3v1.GroupVersion),
-	customResource[c5c3v1.SecretAggregate]("c5c3", c5c3v1.GroupVersion),
 }
 
 // namespacedSuffix follows the claim's folder in the folder of its namespaced form.
@@ -139,9 +130,18 @@ func of[T any](folder string, kind schema.GroupVersionKind, form Form) Kind {
 	return Kind{Folder: folder, GroupVersionKind: kind, Form: form, Type: reflect.TypeFor[T]()}
 }
 
-// customResource returns a kind that the scheme of its group names after its Go type.
-func customResource[T any](folder string, version schema.GroupVersion) Kind {
-	return of[T](folder, version.WithKind(reflect.TypeFor[T]().Name()), CustomResource)
+// customResources returns the kinds that a package adds to a scheme, in alphabetical order: the types that have a list.
+func customResources(folder string, version schema.GroupVersion, add func(*runtime.Scheme) error) []Kind {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(add(scheme))
+	types := scheme.KnownTypes(version)
+	var out []Kind
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		if types[name+"List"] != nil {
+			out = append(out, Kind{Folder: folder, GroupVersionKind: version.WithKind(name), Form: CustomResource, Type: types[name]})
+		}
+	}
+	return out
 }
 
 // All returns all kinds. The kinds of a folder have the order of its definition.
@@ -150,6 +150,13 @@ func All() []Kind { return slices.Clone(all) }
 // WithForm returns the kinds of the given forms.
 func WithForm(forms ...Form) []Kind {
 	return slices.DeleteFunc(All(), func(k Kind) bool { return !slices.Contains(forms, k.Form) })
+}
+
+// OfCompanion returns the kinds that controllers of the companion reconcile: their groups have no other kinds.
+func OfCompanion() []Kind {
+	return slices.DeleteFunc(All(), func(k Kind) bool {
+		return k.GroupVersion() != openstackv1.GroupVersion && k.GroupVersion() != c5c3v1.GroupVersion
+	})
 }
 
 // Composites returns the kinds with a function of their own. A kind of the form Namespaced has none: it only creates a claim.

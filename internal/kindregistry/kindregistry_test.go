@@ -8,13 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
-	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/freshness"
 )
 
@@ -89,7 +85,7 @@ func TestComposite(t *testing.T) {
 func TestKindsHaveObservationTime(t *testing.T) {
 	count := 0
 	for _, k := range All() {
-		if companion := k.Folder == "openstack" || k.Folder == "c5c3"; !companion && k.Form == CustomResource {
+		if k.Form == CustomResource && !slices.Contains(OfCompanion(), k) {
 			continue
 		}
 		count++
@@ -108,21 +104,32 @@ func TestKindsHaveObservationTime(t *testing.T) {
 	}
 }
 
-// TestRegistryContainsKindsOfSchemes tests that the registry contains the kinds that the companion adds to its scheme.
-func TestRegistryContainsKindsOfSchemes(t *testing.T) {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{openstackv1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme} {
-		if err := add(s); err != nil {
-			t.Fatal(err)
+// TestCustomResources tests that the kinds of a scheme are registered in the order of their definition, without lists and options.
+func TestCustomResources(t *testing.T) {
+	got := map[string][]string{}
+	for _, k := range WithForm(CustomResource) {
+		got[k.Folder] = append(got[k.Folder], k.Kind)
+	}
+	for folder, kinds := range got {
+		if !slices.IsSorted(kinds) {
+			t.Errorf("%s: %q are not in alphabetical order", folder, kinds)
 		}
 	}
-	known := map[string]bool{}
-	for _, k := range WithForm(CustomResource) {
-		known[k.String()] = true
+	for folder, kinds := range map[string][]string{
+		"openstack":  {"CellMapping", "RoleAssignment"},
+		"ovnchassis": {"OVNChassis"},
+		"c5c3":       {"ClusterCheck", "SecretAggregate"},
+		"platform":   {"PlatformConfig"},
+	} {
+		for _, kind := range kinds {
+			if !slices.Contains(got[folder], kind) {
+				t.Errorf("%s: %q lack %s", folder, got[folder], kind)
+			}
+		}
 	}
-	for kind, typ := range s.AllKnownTypes() {
-		if strings.Contains(typ.PkgPath(), "/crossplane-cobaltcore/") && !strings.HasSuffix(kind.Kind, "List") && !known[kind.String()] {
-			t.Errorf("%s is in a scheme and not in the registry", kind)
+	for _, k := range OfCompanion() {
+		if k.Form != CustomResource || k.Folder != "openstack" && k.Folder != "c5c3" {
+			t.Errorf("the companion reconciles %s of the folder %s", k.Kind, k.Folder)
 		}
 	}
 }

@@ -9,12 +9,15 @@ import (
 // GroupVersion of the kinds of this package.
 var GroupVersion = schema.GroupVersion{Group: "c5c3.io", Version: "v1alpha1"}
 
-// AddToScheme adds the kinds of this package to a scheme.
+// AddToScheme adds the kinds of this package to a scheme. internal/kindregistry reads them from it: another list of them is not necessary.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
-		&ClusterCheck{}, &ClusterCheckList{}, &CredentialRotation{}, &CredentialRotationList{},
-		&NodeIssuer{}, &NodeIssuerList{}, &RaftCluster{}, &RaftClusterList{},
-		&RemoteConsumer{}, &RemoteConsumerList{}, &SecretAggregate{}, &SecretAggregateList{},
+		&ClusterCheck{}, &ClusterCheckList{},
+		&CredentialRotation{}, &CredentialRotationList{},
+		&NodeIssuer{}, &NodeIssuerList{},
+		&RaftCluster{}, &RaftClusterList{},
+		&RemoteConsumer{}, &RemoteConsumerList{},
+		&SecretAggregate{}, &SecretAggregateList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
