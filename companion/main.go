@@ -74,15 +74,11 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"testreport":         testreport.Add,
 }
 
-// ofClusters are the controllers that only the companion of a WorkloadCluster runs, which names them. The companion of a control plane has
-// no rights on their kinds.
-var ofClusters = []string{"clustercheck"}
-
 // chosen returns the names of the controllers to run.
 func (c *cli) chosen() ([]string, error) {
 	all := slices.Sorted(maps.Keys(controllers))
 	if len(c.Controllers) == 0 {
-		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(ofClusters, name) }), nil
+		return slices.DeleteFunc(all, func(name string) bool { return name == rights.ClusterCheckController }), nil
 	}
 	for _, name := range c.Controllers {
 		if !slices.Contains(all, name) {

@@ -1,5 +1,15 @@
 package main
 
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+)
+
 // purposes are the reasons for accounts, by section and key (account.key). Reasons for rules of the chart are with the rules.
 //
 // A user with the role admin has the reason for it, with the releases that require it.
@@ -75,21 +85,16 @@ var purposes = map[string]map[string]string{
 		"ovn-southbound-tls":    "Members of the database replicate to each other.",
 	},
 	kubernetesAccounts: { //nolint:gosec // names, not secrets
-		"get secrets, named":           "Copies the named Secrets to another namespace, by External Secrets.",
-		"companion get secrets, named": "Signs certificates of nodes with the authorities of a pool.",
-		"get, list, watch keyrepositories, cellmappings, computecatalogs, databasesyncs, endpointregions, identitychecks, nodemaintenances, " +
-			"ovnsyncs, roleassignments, servicechecks, testreports of openstack.c5c3.io": "Its own kinds.",
-		"get, update keyrepositories/status, cellmappings/status, computecatalogs/status, databasesyncs/status, endpointregions/status, " +
-			"identitychecks/status, nodemaintenances/status, ovnsyncs/status, roleassignments/status, servicechecks/status, " +
-			"testreports/status of openstack.c5c3.io": "Reports.",
+		"get secrets, named":                                           "Copies the named Secrets to another namespace, by External Secrets.",
+		"companion get secrets, named":                                 "Signs certificates of nodes with the authorities of a pool.",
+		"get, list, watch " + ownKinds(openstackv1.GroupVersion, ""):   "Its own kinds.",
+		"get, update " + ownKinds(openstackv1.GroupVersion, "/status"): "Reports.",
 		"update nodemaintenances, roleassignments of openstack.c5c3.io": "The finalizers of a started maintenance and of an " +
 			"assigned role.",
 		"get domains, endpoints, groups, projects, roles, users of openstack.k-orc.cloud": "IDs of objects in " +
 			"Keystone.",
-		"get, list, watch credentialrotations, nodeissuers, raftclusters, remoteconsumers, secretaggregates of c5c3.io": "Its own " +
-			"kinds.",
-		"get, update credentialrotations/status, nodeissuers/status, raftclusters/status, remoteconsumers/status, " +
-			"secretaggregates/status of c5c3.io": "Reports.",
+		"get, list, watch " + ownKinds(c5c3v1.GroupVersion, ""):   "Its own kinds.",
+		"get, update " + ownKinds(c5c3v1.GroupVersion, "/status"): "Reports.",
 		"create secrets": "Keys, credentials and aggregates. The policy cobaltcore-companion-objects restricts the type.",
 		"get configmaps": "Objects that a Job refers to must exist.",
 		"get, list, create, delete pushsecrets, externalsecrets of external-secrets.io": "Backups of keys. The policy " +
@@ -114,4 +119,9 @@ var purposes = map[string]map[string]string{
 		"list vhosts of rabbitmq.com":                            "A user waits for its virtual host.",
 		"get daemonsets of apps, named":                          "Number of nodes of a pool.",
 	},
+}
+
+// ownKinds returns the objects of a rule on all kinds of a group that the companion reconciles.
+func ownKinds(version schema.GroupVersion, suffix string) string {
+	return rule(strings.Join(c5c3.Reconciled(version, suffix), ", "), version.Group, false)
 }

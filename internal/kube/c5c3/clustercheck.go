@@ -10,6 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
+// ClusterCheckController is the controller that only the companion of a WorkloadCluster runs, whose arguments name it. The companion of a
+// control plane has no rights on its kind.
+const ClusterCheckController = "clustercheck"
+
 // ClusterRoles of the chart for the companion that checks a cluster: the rights on its own namespace, and on cluster-scoped objects.
 const (
 	clusterCheckNamespaceRole = "cobaltcore:cluster-check-namespace"
@@ -52,7 +56,7 @@ func ClusterCheckAccess(w workload.Workload) (
 // ClusterCheckDeployment returns the Deployment of the companion that checks a cluster. It has no rights on other kinds, so it runs no
 // other controller.
 func ClusterCheckDeployment(w workload.Workload, image string) runtime.Object {
-	return deployment(w, image, "--controllers=clustercheck")
+	return deployment(w, image, "--controllers="+ClusterCheckController)
 }
 
 // ClusterCheckNetwork returns a NetworkPolicy: Prometheus reads the metrics from its namespaces, if any, and the companion connects to the

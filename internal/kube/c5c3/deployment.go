@@ -2,13 +2,19 @@ package c5c3
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
@@ -23,23 +29,8 @@ const (
 // gives on named objects they equal the RBAC markers of its controllers (verified by a test of the companion), plus leader election.
 var rules = []rbacv1.PolicyRule{
 	// Custom resources that it reconciles.
-	{
-		APIGroups: []string{"openstack.c5c3.io"},
-		Resources: []string{
-			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "nodemaintenances",
-			"ovnsyncs", "roleassignments", "servicechecks", "testreports",
-		},
-		Verbs: []string{"get", "list", "watch"},
-	},
-	{
-		APIGroups: []string{"openstack.c5c3.io"},
-		Resources: []string{
-			"keyrepositories/status", "cellmappings/status", "computecatalogs/status", "databasesyncs/status", "endpointregions/status",
-			"identitychecks/status", "nodemaintenances/status", "ovnsyncs/status", "roleassignments/status", "servicechecks/status",
-			"testreports/status",
-		},
-		Verbs: []string{"get", "update"},
-	},
+	{APIGroups: []string{openstackv1.GroupVersion.Group}, Resources: Reconciled(openstackv1.GroupVersion, ""), Verbs: readVerbs},
+	{APIGroups: []string{openstackv1.GroupVersion.Group}, Resources: Reconciled(openstackv1.GroupVersion, "/status"), Verbs: statusVerbs},
 	// An assigned role must be removed, and a node put back into service, before its object is deleted: the companion writes the finalizer.
 	{APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"nodemaintenances", "roleassignments"}, Verbs: []string{"update"}},
 	// IDs of K-ORC's objects in Keystone.
@@ -47,18 +38,8 @@ var rules = []rbacv1.PolicyRule{
 		APIGroups: []string{"openstack.k-orc.cloud"}, Resources: []string{"domains", "endpoints", "groups", "projects", "roles", "users"},
 		Verbs: []string{"get"},
 	},
-	{
-		APIGroups: []string{"c5c3.io"},
-		Resources: []string{"credentialrotations", "nodeissuers", "raftclusters", "remoteconsumers", "secretaggregates"},
-		Verbs:     []string{"get", "list", "watch"},
-	},
-	{
-		APIGroups: []string{"c5c3.io"},
-		Resources: []string{
-			"credentialrotations/status", "nodeissuers/status", "raftclusters/status", "remoteconsumers/status", "secretaggregates/status",
-		},
-		Verbs: []string{"get", "update"},
-	},
+	{APIGroups: []string{c5c3v1.GroupVersion.Group}, Resources: Reconciled(c5c3v1.GroupVersion, ""), Verbs: readVerbs},
+	{APIGroups: []string{c5c3v1.GroupVersion.Group}, Resources: Reconciled(c5c3v1.GroupVersion, "/status"), Verbs: statusVerbs},
 	// Keys, credentials and aggregates are Secrets. Create cannot be restricted by name
 	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); reading and updating existing ones is granted
 	// by name (Grant). None is deleted.
@@ -83,6 +64,24 @@ var rules = []rbacv1.PolicyRule{
 	// Leader election.
 	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 	{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+}
+
+var readVerbs, statusVerbs = []string{"get", "list", "watch"}, []string{"get", "update"}
+
+// Reconciled returns the resources of a group that the companion of a control plane reconciles, with a suffix.
+func Reconciled(version schema.GroupVersion, suffix string) []string {
+	kinds := kindregistry.OfCompanion()
+	// KeyRepository, the oldest kind, remains the first one: another order would update the Role of every control plane.
+	i := slices.IndexFunc(kinds, func(k kindregistry.Kind) bool { return k.Kind == "KeyRepository" })
+	kinds = slices.Concat(kinds[i:i+1], kinds[:i], kinds[i+1:])
+	var out []string
+	for _, k := range kinds {
+		if k.GroupVersion() == version && strings.ToLower(k.Kind) != ClusterCheckController {
+			resource, _ := apimeta.UnsafeGuessKindToResource(k.GroupVersionKind)
+			out = append(out, resource.Resource+suffix)
+		}
+	}
+	return out
 }
 
 // Access returns the companion's service account, and the Role and RoleBinding with its rights that do not depend on other objects.
