@@ -36,6 +36,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/stopwatch"
@@ -97,9 +98,28 @@ func Scheme() (*runtime.Scheme, error) {
 	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s), ovnchassisv1.AddToScheme(s))
 }
 
+// companionObjects returns an empty object of each kind of the companion.
+func companionObjects(scheme *runtime.Scheme) ([]client.Object, error) {
+	var out []client.Object
+	for _, k := range kindregistry.OfCompanion() {
+		empty, err := scheme.New(k.GroupVersionKind)
+		if err != nil {
+			return nil, err
+		}
+		if o, ok := empty.(client.Object); ok {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
 // New creates a cluster with its files in a folder, and starts its controllers.
 func New(dir string, images func(string) (Image, error), progress io.Writer) (*Cluster, error) {
 	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	companion, err := companionObjects(scheme)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +130,8 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 		addresses: map[string]string{}, uplinks: map[string]string{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
-		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
-			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{}, &c5c3v1.RemoteConsumer{}, &ovnchassisv1.OVNChassis{},
-			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
-			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
-			&openstackv1.ServiceCheck{}, &openstackv1.NodeMaintenance{}, &openstackv1.TestReport{}, &c5c3v1.NodeIssuer{},
-			&certificatesv1.CertificateSigningRequest{},
+		WithStatusSubresource(companion...).
+		WithStatusSubresource(&ovnchassisv1.OVNChassis{}, &certificatesv1.CertificateSigningRequest{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithIndex(&certificatesv1.CertificateSigningRequest{}, "spec.signerName", func(o client.Object) []string {
 			r, _ := o.(*certificatesv1.CertificateSigningRequest)
