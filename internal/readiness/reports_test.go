@@ -15,7 +15,8 @@ import (
 )
 
 // reports contains the final statuses of owners in their releases, independently of the table of rules: conditions that must be true,
-// or a field and its value. Without an entry, existing is sufficient. Composite resources are added by TestCompleteStatusIsReady.
+// or a field and its value. Without an entry, existing is sufficient. Kinds of the companion are listed, too: a new one with another
+// condition than Ready must not get the derived rule. Composite resources are added by TestCompleteStatusIsReady.
 var reports = map[string][]string{
 	"":                             {"ConfigMap", "Service", "ServiceAccount", "PersistentVolumeClaim", "Namespace status.phase=Active"},
 	"apps":                         {"Deployment pods", "StatefulSet pods", "DaemonSet nodes"},
@@ -118,6 +119,6 @@ func TestCompleteStatusIsReady(t *testing.T) {
 		}
 	}
 	if n := len(readiness.Rules.Kinds()); n != known {
-		t.Errorf("the table has %d kinds, and here are %d", n, known)
+		t.Errorf("the table of rules has %d kinds, and reports has %d; add the conditions of the new kind to reports", n, known)
 	}
 }

@@ -9,7 +9,6 @@ package readiness
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
@@ -106,29 +105,18 @@ var Rules = table(
 	row("openstack.k-orc.cloud", "Service", conditions("Available")),
 	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
 
-	// Claims that functions create, and objects that the companion reconciles. Rules of composite resources follow from kindregistry.
+	// Claims that functions create, and objects that the companion reconciles without a condition Ready. The rules of composite resources
+	// and of the other kinds of the companion follow from kindregistry.
 	row(controlplanev1.GroupVersionKind.Group, controlplanev1.GroupVersionKind.Kind, claim()),
 	row(hypervisorv1.GroupVersionKind.Group, hypervisorv1.GroupVersionKind.Kind, claim()),
 	row(keystoneservicev1.GroupVersionKind.Group, keystoneservicev1.GroupVersionKind.Kind, claim()),
 	row(storagev1.GroupVersionKind.Group, storagev1.GroupVersionKind.Kind, claim()),
-	row(openstackv1.GroupVersion.Group, "CellMapping", conditions("Ready")),
-	row(openstackv1.GroupVersion.Group, "ComputeCatalog", conditions("Ready")),
-	row(openstackv1.GroupVersion.Group, "OVNSync", conditions("Ready")),
-	row(openstackv1.GroupVersion.Group, "ServiceCheck", conditions("Ready")),
 	// Test results are reported in a condition of their own and do not affect the readiness of the cloud.
 	row(openstackv1.GroupVersion.Group, "TestReport", exists()),
-	row(openstackv1.GroupVersion.Group, "KeyRepository", conditions("Ready")),
 	row(openstackv1.GroupVersion.Group, "DatabaseSync", databaseSync()),
 	row(openstackv1.GroupVersion.Group, "EndpointRegion", conditions("Available")),
 	row(openstackv1.GroupVersion.Group, "IdentityCheck", conditions("Reachable")),
 	row(openstackv1.GroupVersion.Group, "RoleAssignment", conditions("Available")),
-	row(c5c3v1.GroupVersion.Group, "ClusterCheck", conditions("Ready")),
-	row(c5c3v1.GroupVersion.Group, "CredentialRotation", conditions("Ready")),
-	row(c5c3v1.GroupVersion.Group, "NodeIssuer", conditions("Ready")),
-	row(c5c3v1.GroupVersion.Group, "RaftCluster", conditions("Ready")),
-	// A consumer reports its credentials in its own status. It is ready when it is awaited.
-	row(c5c3v1.GroupVersion.Group, "RemoteConsumer", conditions("Ready")),
-	row(c5c3v1.GroupVersion.Group, "SecretAggregate", conditions("Ready")),
 )
 
 type entry struct {
@@ -140,13 +128,23 @@ func row(group, kind string, r ready.Rule) entry {
 	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, rule: r}
 }
 
-// table returns the rules of composite resources and of other kinds.
+// nodeMaintenance is the kind of the companion whose objects the platform team creates. A rule would give functions rights on it.
+const nodeMaintenance = "NodeMaintenance"
+
+// table returns the rules of composite resources, of kinds of the companion, and of other kinds. Rows replace a derived rule.
 func table(rows ...entry) ready.Rules {
+	var all []entry
 	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
-		rows = append(rows, row(k.Group, k.Kind, composite()))
+		all = append(all, row(k.Group, k.Kind, composite()))
 	}
-	m := make(ready.Rules, len(rows))
-	for _, r := range rows {
+	for _, k := range kindregistry.OfCompanion() {
+		if k.Kind != nodeMaintenance {
+			all = append(all, row(k.Group, k.Kind, conditions("Ready")))
+		}
+	}
+	all = append(all, rows...)
+	m := make(ready.Rules, len(all))
+	for _, r := range all {
 		if r.rule.CEL != "" {
 			r.rule.CEL = "!has(object.metadata.deletionTimestamp) && " + r.rule.CEL
 		}
