@@ -2,6 +2,8 @@ package main
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 
 	cinder "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	cloud "github.com/c5c3/crossplane-cobaltcore/apis/cloud/v1alpha1"
@@ -15,40 +17,52 @@ import (
 // basicFields are the fields that a form shows first, by kind. Required fields of a listed field are basic, too; with ".*", all of its
 // fields.
 var basicFields = map[string][]string{
-	"ControlPlaneCluster": {
+	"ControlPlaneCluster": slices.Concat(enabledFields("services"), []string{
 		"openStackRelease", "size", "cluster.*", "deletionPolicy",
 		"global.region", "global.domain", "global.exposure.type", "global.exposure.gateway", "global.exposure.ingressClassName",
 		"global.tls.issuerRef.*",
 		"services.keystone.external",
-		"services.glance.enabled", "services.glance.stores.file", "services.glance.stores.ceph", "services.glance.stores.rbd",
-		"services.glance.stores.s3", "services.glance.stores.swift",
-		"services.placement.enabled", "services.nova.enabled", "services.neutron.enabled",
-		"services.cinder.enabled", "services.cinder.backends.ceph", "services.cinder.backends.rbd", "services.cinder.backends.nfs",
-		"services.heat.enabled", "services.horizon.enabled", "services.barbican.enabled",
+		"services.glance.stores.file", "services.glance.stores.ceph", "services.glance.stores.rbd", "services.glance.stores.s3",
+		"services.glance.stores.swift",
+		"services.cinder.backends.ceph", "services.cinder.backends.rbd", "services.cinder.backends.nfs",
 		"infrastructure.mariadb.external.*", "infrastructure.mariadb.replicas", "infrastructure.mariadb.storageSize",
 		"infrastructure.rabbitmq.enabled", "infrastructure.rabbitmq.external", "infrastructure.valkey.enabled",
-	},
+	}),
 	"HypervisorCluster": {
 		"controlPlaneRef", "cell", "cluster.*", "availabilityZone", "nodeSelector", "cpu.mode", "cpu.models", "cpu.allocationRatio",
 		"memory.*", "maxUnavailable", "virtualization.driver", "networks.bridgeMappings.*", "storage.*",
 	},
 	"KeystoneService": {"controlPlaneRef", "catalog.*"},
-	"OpenStackCluster": {
+	"OpenStackCluster": slices.Concat(enabledFields("controlPlane.spec.services"), []string{
 		"openStackRelease", "size", "storage.ref.*", "storage.spec.deviceSelector.*", "storage.spec.nodes.zone", "storage.spec.external",
 		"storage.spec.network.publicCIDRs", "storage.spec.pools.application", "controlPlane.ref.*", "controlPlane.spec.global.region",
-		"controlPlane.spec.global.domain", "controlPlane.spec.services.glance.enabled", "controlPlane.spec.services.glance.stores.ceph",
+		"controlPlane.spec.global.domain", "controlPlane.spec.services.glance.stores.ceph",
 		"controlPlane.spec.services.glance.stores.file",
-		"controlPlane.spec.services.placement.enabled", "controlPlane.spec.services.nova.enabled", "controlPlane.spec.services.neutron.enabled",
-		"controlPlane.spec.services.cinder.enabled", "controlPlane.spec.services.cinder.backends.ceph",
-		"controlPlane.spec.services.heat.enabled", "controlPlane.spec.services.horizon.enabled", "controlPlane.spec.services.barbican.enabled",
+		"controlPlane.spec.services.cinder.backends.ceph",
 		"hypervisorPools.name", "hypervisorPools.ref.*", "hypervisorPools.spec.nodeSelector", "hypervisorPools.spec.storage.*",
 		"hypervisorPools.spec.availabilityZone", "hypervisorPools.spec.networks.bridgeMappings.*",
-	},
+	}),
 	"StorageCluster": {
 		"cluster.*", "nodes.zone", "deviceSelector.*", "external", "network.publicCIDRs", "targetCapacity", "replicationFactor",
 		"failureDomain",
 		"pools.application", "pools.purpose", "pools.replicated", "pools.erasureCoded", "filesystems.name", "objectStores.name", "deletionPolicy",
 	},
+}
+
+// enabledFields returns the paths of the fields that enable services, below the path of the services. The section of a service that cannot
+// be disabled is not a pointer.
+func enabledFields(path string) []string {
+	var out []string
+	for f := range reflect.TypeFor[controlplane.Services]().Fields() {
+		if f.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		if _, found := f.Type.Elem().FieldByName("Enabled"); found {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			out = append(out, path+"."+name+".enabled")
+		}
+	}
+	return out
 }
 
 // choice is a choice between fields of an object.

@@ -7,6 +7,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
@@ -60,17 +61,31 @@ const (
 	storage = "storage"
 )
 
-// servicesByKind contains the service of each kind of composite resource.
-var servicesByKind = map[string]string{
-	"Keystone": "keystone", "IdentityCatalog": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaCell": "nova",
-	"Neutron": "neutron", "OVNCluster": "neutron", "Cinder": "cinder", "Barbican": "barbican", "Heat": "heat", "Horizon": "horizon",
-	"Tempest": "tempest",
-}
+// servicesOfParts contains the service of each kind that is a part of another service, by the folder of the kind.
+var servicesOfParts = map[string]string{"catalog": "keystone", "novacell": "nova", "ovn": "neutron"}
 
-// serviceOrder is the order of services in the output.
-var serviceOrder = []string{
-	"keystone", "placement", "glance", "neutron", "nova", "cinder", "barbican", "heat", "horizon", storage, servers,
-}
+// servicesByKind contains the service of each kind of composite resource: its folder, unless it is a part of another service.
+var servicesByKind = func() map[string]string {
+	out := map[string]string{}
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		out[k.Kind] = cmp.Or(servicesOfParts[k.Folder], k.Folder)
+	}
+	return out
+}()
+
+// excludedServices have no verdict. Tempest tests the cloud and serves no users.
+var excludedServices = []string{"tempest"}
+
+// serviceOrder is the order of services in the output. Services that the list does not contain follow it, in the order of their kinds.
+var serviceOrder = func() []string {
+	out := []string{"keystone", "placement", "glance", "neutron", "nova", "cinder", "barbican", "heat", "horizon"}
+	for _, k := range kindregistry.WithForm(kindregistry.Composed) {
+		if service := servicesByKind[k.Kind]; !slices.Contains(out, service) && !slices.Contains(excludedServices, service) {
+			out = append(out, service)
+		}
+	}
+	return append(out, storage, servers)
+}()
 
 // subject identifies a verdict.
 type subject struct {
