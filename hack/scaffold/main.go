@@ -75,15 +75,24 @@ func run(args []string, out io.Writer) error {
 // printManual prints the files to edit, and the commands to run.
 func (s service) printManual(out io.Writer) error {
 	fmt.Fprintln(out, "\nComplete each TODO, in this order. Values without TODO are Placement's, with another name: check them, too.")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range manual {
-		fmt.Fprintf(w, "  %s\t%s\n", strings.ReplaceAll(row[0], placement.name, s.name), strings.ReplaceAll(row[1], placement.name, s.name))
+	if err := s.printTable(out, manual); err != nil {
+		return err
 	}
-	if err := w.Flush(); err != nil {
+	fmt.Fprintln(out, "\nEdit these files if the service has the feature:")
+	if err := s.printTable(out, conditional); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, commands, s.name)
 	return err
+}
+
+// printTable prints files with the names of the service.
+func (s service) printTable(out io.Writer, rows [][2]string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintf(w, "  %s\t%s\n", strings.ReplaceAll(row[0], placement.name, s.name), strings.ReplaceAll(row[1], placement.name, s.name))
+	}
+	return w.Flush()
 }
 
 // service describes the new service.
@@ -128,8 +137,17 @@ var manual = [][2]string{
 	{"functions/controlplane/table.go", "move the line to the place in the order of upgrades"},
 }
 
+// conditional lists the files to edit only for a service with the feature. docs/adding-a-service.md has the complete list.
+var conditional = [][2]string{
+	{"examples/controlplane/services.yaml", "an example with all services; the accounts that it adds have purposes in hack/docs/purposes.go"},
+	{"internal/openstack/capacity/capacity.go", "a queue, a second process with a port, large bodies or streams: limits of requests"},
+	{"internal/openstack/override/values.go", "values of options with which the service does not start"},
+	{"internal/offline/plan/verdict.go", "another place in a plan than behind all services, or a kind that is a part of the service"},
+}
+
 // commands are the commands to run after the files are complete.
-const commands = `Then run:
+const commands = `
+Then run:
   make generate
   go test ./functions/%[1]s -update
 docs/adding-a-service.md explains each step.

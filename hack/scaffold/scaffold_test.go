@@ -270,4 +270,12 @@ func TestFilesOutsideFolders(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || len(got) > 8 {
 		t.Errorf("%d files, want at most 8: -page, +scaffold:\n%s", len(got), diff)
 	}
+	for _, row := range conditional {
+		if _, err := os.Stat(filepath.Join(root, row[0])); err != nil {
+			t.Errorf("the command lists a file that does not exist: %v", err)
+		}
+		if !strings.Contains(section, "`"+row[0]+"`") {
+			t.Errorf("docs/adding-a-service.md does not list %s, which the command prints", row[0])
+		}
+	}
 }
