@@ -3,7 +3,6 @@
 package barbican
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -108,12 +107,9 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 	var err error
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
-		},
-	})
-	if err = errors.Join(err, service.CheckAmounts("spec.api", m.spec.API), service.CheckProcess("spec.worker", m.spec.Worker)); err != nil {
+		Spec: service.QueuedSpec(&m.spec.ServiceSpec, &m.spec.Identity, &m.spec.Queue, &m.spec.UWSGI, m.spec.API, m.spec.Placement),
+	}, service.CheckProcess("spec.worker", m.spec.Worker))
+	if err != nil {
 		return nil, err
 	}
 	x, err := m.extension()

@@ -148,9 +148,11 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, previous: in.XR.Status.Backends}
 	m.checked, _ = in.Observed.Get(checkComponent)
 	volume.Complete(&m.spec.Storage)
-	spec := service.Spec{
-		ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-		Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory", Groups: volume.Groups(m.spec.Backends),
+	spec := service.QueuedSpec(&m.spec.ServiceSpec, &m.spec.Identity, &m.spec.Queue, &m.spec.UWSGI, m.spec.API, m.spec.Placement)
+	spec.Groups = volume.Groups(m.spec.Backends)
+	errs := []error{service.CheckProcess("spec.scheduler", m.spec.Scheduler), service.CheckProcess("spec.volume", m.spec.Volume)}
+	if b := m.spec.Backup; b != nil {
+		errs = append(errs, service.CheckAmounts("spec.backup", b.Process))
 	}
 	var err error
 	m.Base, err = definition.Derive(service.Input{
@@ -158,15 +160,8 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 		Check: func(r release.Release) error {
 			return volume.Check("spec", r, spec, &m.spec.Storage, &m.spec.Volume, m.spec.Coordination != nil)
 		},
-	})
-	errs := []error{
-		err, service.CheckAmounts("spec.api", m.spec.API), service.CheckProcess("spec.scheduler", m.spec.Scheduler),
-		service.CheckProcess("spec.volume", m.spec.Volume),
-	}
-	if b := m.spec.Backup; b != nil {
-		errs = append(errs, service.CheckAmounts("spec.backup", b.Process))
-	}
-	if err := errors.Join(errs...); err != nil {
+	}, errs...)
+	if err != nil {
 		return nil, err
 	}
 	if m.conversion, err = quantity.Parse("spec.conversionSize", m.spec.ConversionSize, "50Gi"); err != nil {

@@ -102,12 +102,9 @@ func derive(in function.Input[heatv1.Heat]) (*model, error) {
 	var err error
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
-		},
-	})
-	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
+		Spec: service.QueuedSpec(&m.spec.ServiceSpec, &m.spec.Identity, &m.spec.Queue, &m.spec.UWSGI, m.spec.API, m.spec.Placement),
+	}, checkProcesses(m.spec))
+	if err != nil {
 		return nil, err
 	}
 	m.Service, err = m.With(m.extension())
@@ -137,11 +134,11 @@ func (m *model) extension() service.Extension {
 
 // checkProcesses rejects processes with insufficient memory.
 func checkProcesses(s *heatv1.HeatSpec) error {
-	errs := []error{service.CheckAmounts("spec.api", s.API), service.CheckProcess("spec.engine", s.Engine)}
+	err := service.CheckProcess("spec.engine", s.Engine)
 	if s.CFN != nil {
-		errs = append(errs, service.CheckProcess("spec.cfn", s.CFN.Process))
+		err = errors.Join(err, service.CheckProcess("spec.cfn", s.CFN.Process))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // files is the folder of Heat's files in the image: pipelines of its APIs, and the names of its resource types.

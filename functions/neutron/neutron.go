@@ -3,7 +3,6 @@
 package neutron
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -112,19 +111,12 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	if m.syncRequested() {
 		m.lastSync, _ = in.Observed.Get(syncResource)
 	}
-	errs := m.checkMechanism()
 	var err error
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
-		},
-	})
-	if err = errors.Join(
-		err, errs, network.Check("spec", m.spec.Mechanism, m.spec.Networks), service.CheckAmounts("spec.api", m.spec.API),
-		service.CheckProcess("spec.periodic", m.spec.Periodic),
-	); err != nil {
+		Spec: service.QueuedSpec(&m.spec.ServiceSpec, &m.spec.Identity, &m.spec.Queue, &m.spec.UWSGI, m.spec.API, m.spec.Placement),
+	}, m.checkMechanism(), network.Check("spec", m.spec.Mechanism, m.spec.Networks), service.CheckProcess("spec.periodic", m.spec.Periodic))
+	if err != nil {
 		return nil, err
 	}
 	m.Service, err = m.With(m.extension())

@@ -127,12 +127,9 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	var err error
 	m.Base, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
-		},
-	})
-	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
+		Spec: service.QueuedSpec(&m.spec.ServiceSpec, &m.spec.Identity, &m.spec.Queue, &m.spec.UWSGI, m.spec.API, m.spec.Placement),
+	}, checkProcesses(m.spec))
+	if err != nil {
 		return nil, err
 	}
 	x, err := m.extension()
@@ -190,10 +187,7 @@ func (m *model) servers() []int32 {
 
 // checkProcesses rejects daemons with insufficient memory, and queues of cells without a valid size.
 func checkProcesses(s *novav1.NovaSpec) error {
-	errs := []error{
-		service.CheckAmounts("spec.api", s.API),
-		service.CheckProcess("spec.scheduler", s.Scheduler), service.CheckProcess("spec.conductor", s.Conductor),
-	}
+	errs := []error{service.CheckProcess("spec.scheduler", s.Scheduler), service.CheckProcess("spec.conductor", s.Conductor)}
 	if s.Metadata != nil {
 		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
 	}

@@ -99,12 +99,10 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	var err error
 	m.Base, err = definition(m.spec.Cell).Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
-		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(common.Process{}, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-			Identity: &m.spec.Identity, Queue: &m.spec.Queue,
-		},
-	})
-	if err = errors.Join(err, checkProcesses(m.spec), checkSizes(m.spec)); err != nil {
+		Spec: service.QueuedSpec(
+			&m.spec.ServiceSpec, &m.spec.Identity, &m.spec.Queue, &m.spec.UWSGI, common.Process{}, m.spec.Placement), // It has no API.
+	}, checkProcesses(m.spec), checkSizes(m.spec))
+	if err != nil {
 		return nil, err
 	}
 	m.authorities, m.address = compute.CellCA(

@@ -37,7 +37,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	if b == nil || !b.Enabled {
 		return services.Requested{}
 	}
-	return services.Requested{Enabled: true, Basics: b.Service, Workload: apiWorkload(b), UWSGI: b.UWSGI}
+	return services.Requested{Enabled: true, Basics: b.Service, Workload: services.APIWorkload(b.API, b.Placement), UWSGI: b.UWSGI}
 }
 
 // Derive returns the model of the enabled service.
@@ -63,21 +63,12 @@ func (x model) Object() (runtime.Object, error) {
 	return out, nil
 }
 
-// apiWorkload returns the settings of the API's pods as a Workload.
-func apiWorkload(b *controlplanev1.Barbican) common.Workload {
-	return *openstack.PlacedWorkload(ptr.Deref(b.API, common.Process{}), b.Placement)
-}
-
 // Check returns an error for settings that Barbican rejects in a release.
 func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	b := m.Spec.Services.Barbican
-	spec := s.CheckedSpec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(b.API), b.Placement), "api.memory"
+	spec := s.CheckedSpec().WithAPI(m.Process(b.API), b.Placement)
 	errs := []error{m.CheckQueue(s), spec.Check(s.FieldPath(""), s.Name, r)}
-	if b.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *b.API))
-	}
 	if b.Worker != nil {
 		errs = append(errs, openstack.CheckProcess(s.FieldPath(".worker"), *b.Worker))
 	}

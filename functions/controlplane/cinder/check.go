@@ -16,17 +16,13 @@ import (
 func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	c := m.Spec.Services.Cinder
-	spec, storage := s.CheckedSpec(), *c.Storage.DeepCopy()
+	spec, storage := s.CheckedSpec().WithAPI(m.Process(c.API), c.Placement), *c.Storage.DeepCopy()
 	volume.Complete(&storage)
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(c.API), c.Placement), "api.memory"
 	spec.Groups = volume.Groups(storage.Backends)
 	errs := []error{m.CheckQueue(s), volume.Check(s.FieldPath(""), r, spec, &storage, c.Volume, m.Locks())}
 	if s.Observed.Map("spec", "coordination") != nil && !m.Locks() {
 		errs = append(errs, invalid.Field("spec.infrastructure.valkey.enabled",
 			"cannot be disabled, because volume managers share its locks; keep it enabled"))
-	}
-	if c.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *c.API))
 	}
 	for field, requested := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
 		if requested != nil {

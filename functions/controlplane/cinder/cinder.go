@@ -41,7 +41,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	if c == nil || !c.Enabled {
 		return services.Requested{}
 	}
-	return services.Requested{Enabled: true, Basics: c.Service, Workload: apiWorkload(c), UWSGI: c.UWSGI}
+	return services.Requested{Enabled: true, Basics: c.Service, Workload: services.APIWorkload(c.API, c.Placement), UWSGI: c.UWSGI}
 }
 
 // Conditions lists conditions of the claim that do not affect its readiness.
@@ -77,11 +77,6 @@ func (x model) Object() (runtime.Object, error) {
 		}
 	}
 	return out, nil
-}
-
-// apiWorkload returns the settings of the API's pods as a Workload.
-func apiWorkload(c *controlplanev1.Cinder) common.Workload {
-	return *openstack.PlacedWorkload(ptr.Deref(c.API, common.Process{}), c.Placement)
 }
 
 // manager returns the settings of the managers of a backend: from the backend, from all backends, and from the size, in this order. The

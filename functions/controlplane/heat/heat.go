@@ -38,7 +38,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	if h == nil || !h.Enabled {
 		return services.Requested{}
 	}
-	return services.Requested{Enabled: true, Basics: h.Service, Workload: apiWorkload(h), UWSGI: h.UWSGI}
+	return services.Requested{Enabled: true, Basics: h.Service, Workload: services.APIWorkload(h.API, h.Placement), UWSGI: h.UWSGI}
 }
 
 // Derive returns the model of the enabled service.
@@ -64,11 +64,6 @@ func (x model) Object() (runtime.Object, error) {
 	return out, nil
 }
 
-// apiWorkload returns the settings of the API's pods as a Workload.
-func apiWorkload(h *controlplanev1.Heat) common.Workload {
-	return *openstack.PlacedWorkload(ptr.Deref(h.API, common.Process{}), h.Placement)
-}
-
 // cloudFormation returns the settings of the CloudFormation API, which receives signals from servers, nil if it is disabled. It always has
 // its own host name: requests are signed with host name and path, and a Gateway removes the path.
 func cloudFormation(m *services.Cloud, s *services.State) *heatv1.CFN {
@@ -89,15 +84,11 @@ func cloudFormation(m *services.Cloud, s *services.State) *heatv1.CFN {
 func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	h := m.Spec.Services.Heat
-	spec := s.CheckedSpec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(h.API), h.Placement), "api.memory"
+	spec := s.CheckedSpec().WithAPI(m.Process(h.API), h.Placement)
 	errs := []error{m.CheckQueue(s), spec.Check(s.FieldPath(""), s.Name, r)}
 	if m.Exposure.Type != exposure.None && m.Exposure.Routing == claim.RoutingPaths {
 		errs = append(errs, invalid.Field(s.FieldPath(".enabled"), "Heat does not support global.exposure.routing Paths, with which Keystone "+
 			"reports only its public address, where engines do not log in; use routing Hostnames, or disable this service"))
-	}
-	if h.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *h.API))
 	}
 	if h.Engine != nil {
 		errs = append(errs, openstack.CheckProcess(s.FieldPath(".engine"), *h.Engine))

@@ -25,8 +25,7 @@ import (
 func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	n := m.Spec.Services.Neutron
-	spec := s.CheckedSpec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(n.API), n.Placement), "api.memory"
+	spec := s.CheckedSpec().WithAPI(m.Process(n.API), n.Placement)
 	errs := []error{m.CheckQueue(s), spec.Check(s.FieldPath(""), s.Name, r), network.Check(s.FieldPath(""), n.Mechanism, n.Networks)}
 	switch {
 	case OwnsOVN(m):
@@ -45,9 +44,6 @@ func (x model) Check(r release.Release) error {
 	if previous := s.Observed.String("spec", "mechanism"); previous != "" && previous != string(n.Mechanism) {
 		errs = append(errs, invalid.Field(s.FieldPath(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
 			"and create another control plane to use the other mechanism", previous))
-	}
-	if n.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *n.API))
 	}
 	if n.Workers != nil {
 		errs = append(errs, openstack.CheckProcess(s.FieldPath(".workers"), *n.Workers))

@@ -40,7 +40,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	if n == nil || !n.Enabled {
 		return services.Requested{}
 	}
-	return services.Requested{Enabled: true, Basics: n.Service, Workload: apiWorkload(n), UWSGI: n.UWSGI}
+	return services.Requested{Enabled: true, Basics: n.Service, Workload: services.APIWorkload(n.API, n.Placement), UWSGI: n.UWSGI}
 }
 
 // Conditions lists conditions of the claim that do not affect its readiness.
@@ -84,11 +84,6 @@ func rpcWorker(m *services.Cloud, requested *common.Process) common.Process {
 	return claim.MergeProcess(common.Process{
 		Replicas: new(m.Size.Daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 	}, []*common.Process{requested})
-}
-
-// apiWorkload returns the settings of the API's pods as a Workload.
-func apiWorkload(n *controlplanev1.Neutron) common.Workload {
-	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
 // Pods returns the costs of all processes and of the OVN databases.

@@ -23,8 +23,7 @@ import (
 func (x model) Check(r release.Release) error {
 	m, s := x.Cloud, x.State
 	n := m.Spec.Services.Nova
-	spec := s.CheckedSpec()
-	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.Process(n.API), n.Placement), "api.memory"
+	spec := s.CheckedSpec().WithAPI(m.Process(n.API), n.Placement)
 	errs := []error{
 		m.CheckQueue(s), m.CheckOther(s, placementv1.ServiceName), spec.Check(s.FieldPath(""), s.Name, r), checkCells(m, s), x.checkCellServers(),
 		checkProcesses(s, n), checkConsoles(m, s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
@@ -75,9 +74,6 @@ func checkProcesses(s *services.State, n *controlplanev1.Nova) error {
 		if requested != nil {
 			errs = append(errs, openstack.CheckProcess(s.FieldPath(field), *requested))
 		}
-	}
-	if n.API != nil { // All services check the memory themselves.
-		errs = append(errs, openstack.CheckAmounts(s.FieldPath(".api"), *n.API))
 	}
 	check(".conductor", n.Conductor)
 	check(".scheduler", n.Scheduler)

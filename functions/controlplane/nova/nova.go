@@ -41,7 +41,7 @@ func (Service) Requested(s *controlplanev1.Services) services.Requested {
 	if n == nil || !n.Enabled {
 		return services.Requested{}
 	}
-	return services.Requested{Enabled: true, Basics: n.Service, Workload: apiWorkload(n), UWSGI: n.UWSGI}
+	return services.Requested{Enabled: true, Basics: n.Service, Workload: services.APIWorkload(n.API, n.Placement), UWSGI: n.UWSGI}
 }
 
 // Derive returns the model of the enabled service.
@@ -72,11 +72,6 @@ func (x model) Object() (runtime.Object, error) {
 // internalURL returns the address of the API inside the cluster as it appears in the catalog.
 func internalURL(name, namespace string) string {
 	return novav1.InternalURL(name, namespace) + novav1.Version
-}
-
-// apiWorkload returns the settings of the API's pods as a Workload.
-func apiWorkload(n *controlplanev1.Nova) common.Workload {
-	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
 // Pods returns the costs of all processes.

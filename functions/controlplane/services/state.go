@@ -64,6 +64,11 @@ type Requested struct {
 	UWSGI       *common.UWSGI
 }
 
+// APIWorkload returns the settings of the API's pods of a service that has several processes on the same nodes.
+func APIWorkload(api *common.Process, on common.Placement) common.Workload {
+	return *openstack.PlacedWorkload(ptr.Deref(api, common.Process{}), on)
+}
+
 // State is the derived state of an enabled service.
 type State struct {
 	Info

@@ -40,6 +40,22 @@ type Spec struct {
 	MemoryField string
 	// Groups are option groups whose names the tenant chooses, such as stores.
 	Groups []registry.Group
+
+	// api is the process in the field api that Workload is derived from. Nil: the spec has a workload.
+	api *common.Process
+}
+
+// QueuedSpec returns the Spec of a service that has a queue and several processes on the same nodes. One of the processes is the API.
+func QueuedSpec(
+	s *common.ServiceSpec, identity *common.Identity, queue *common.Queue, uwsgi *common.UWSGI, api common.Process, on common.Placement,
+) Spec {
+	return Spec{ServiceSpec: s, Identity: identity, Queue: queue, UWSGI: uwsgi}.WithAPI(api, on)
+}
+
+// WithAPI returns the spec of a service whose API is the process in the field api.
+func (s Spec) WithAPI(api common.Process, on common.Placement) Spec {
+	s.api, s.Workload, s.MemoryField = &api, PlacedWorkload(api, on), "api.memory"
+	return s
 }
 
 // Complete sets the number of uWSGI processes, which depends on the memory, if the spec has none.
@@ -52,7 +68,15 @@ func (s Spec) Complete() {
 func (s Spec) Check(base, app string, r release.Release) error {
 	_, options := override.Options(app, string(r), s.Overrides, base, s.Groups...)
 	_, rules := override.Rules(app, string(r), s.Overrides, base)
-	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base), s.checkInternalURL(base))
+	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base), s.checkInternalURL(base), s.checkAPI(base))
+}
+
+// checkAPI returns an error for invalid quantities of the process of the API.
+func (s Spec) checkAPI(base string) error {
+	if s.api == nil {
+		return nil
+	}
+	return CheckAmounts(base+".api", *s.api)
 }
 
 // checkInternalURL returns an error for a URL of the schema's form that cannot be parsed, such as http://[.

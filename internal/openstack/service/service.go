@@ -7,6 +7,7 @@ package service
 
 import (
 	"cmp"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -94,8 +95,17 @@ type Service struct {
 	extension Extension
 }
 
-// Derive returns the Base of an instance. It returns an error if the spec is invalid.
-func (d *Definition) Derive(in Input) (*Base, error) {
+// Derive returns the Base of an instance. If the spec is invalid, it returns an error that also contains errs, the errors of further
+// fields.
+func (d *Definition) Derive(in Input, errs ...error) (*Base, error) {
+	b, err := d.derive(in)
+	if err := errors.Join(append([]error{err}, errs...)...); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (d *Definition) derive(in Input) (*Base, error) {
 	b := &Base{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
 		Spec: in.Spec, Previous: in.Previous, CAConfigMap: in.CAConfigMap, workers: in.Spec.UWSGI.Processes,

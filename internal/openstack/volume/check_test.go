@@ -66,10 +66,8 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			Complete(&s.Storage)
-			spec := service.Spec{
-				ServiceSpec: &s.ServiceSpec, Workload: service.PlacedWorkload(s.API, s.Placement), UWSGI: &s.UWSGI, Identity: &s.Identity, Queue: &s.Queue,
-				Groups: Groups(s.Backends),
-			}
+			spec := service.QueuedSpec(&s.ServiceSpec, &s.Identity, &s.Queue, &s.UWSGI, s.API, s.Placement)
+			spec.Groups = Groups(s.Backends)
 			spec.Complete()
 			got := ""
 			if err := Check("spec", "2025.2", spec, &s.Storage, &s.Volume, tc.locks); err != nil {
