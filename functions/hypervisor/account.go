@@ -29,7 +29,7 @@ const memberRole = "member"
 // accountMeta returns the metadata of an object of the account, which is in the control plane's namespace. Names of all of them begin with
 // the pool's instance, which is unique.
 func (m *model) accountMeta(name string) object.Meta {
-	return object.Meta{Name: name, Namespace: m.plane.instance, Labels: m.meta(accountComponent).Labels}
+	return object.Meta{Name: name, Namespace: m.plane.Instance, Labels: m.meta(accountComponent).Labels}
 }
 
 // credentialSecret returns the Secret with the account's application credential, in the control plane's namespace.

@@ -60,7 +60,7 @@ func (m *model) inPlaneCluster(r compose.Resource) compose.Resource {
 // controlPlaneSecrets returns a set of Secrets of the control plane.
 func (m *model) controlPlaneSecrets(name, prefix string) tenantsecret.Set {
 	set := tenantsecret.Set{
-		Name: name, Prefix: prefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Cluster: m.plane.providerConfig,
+		Name: name, Prefix: prefix, Type: corev1.SecretTypeOpaque, From: m.plane.Instance, Cluster: m.plane.providerConfig,
 		Instance: m.instance, Labels: m.meta(name).Labels,
 	}
 	if m.isSeparateCluster() {

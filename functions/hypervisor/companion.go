@@ -47,18 +47,18 @@ func (m *model) computeSets() []string {
 // companion grants the control plane's companion access to pods and Nodes: this function does not know the nodes, and nodes come and go.
 // Whether a node is cordoned is recorded only in its Node object.
 func companion(m *model) ([]compose.Stage, error) {
-	role, binding := c5c3.PodReader(m.meta(companionComponent), m.plane.instance, m.computeSets())
+	role, binding := c5c3.PodReader(m.meta(companionComponent), m.plane.Instance, m.computeSets())
 	stage := compose.Stage{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}
 	if m.spec.Virtualization.EvictOnCordon {
 		meta := object.Meta{Name: m.instance + "-companion-nodes", Labels: m.meta(companionComponent).Labels}
-		stage = append(stage, compose.Resource{Name: "companion-nodes", Object: c5c3.NodeReader(meta, m.plane.instance)})
+		stage = append(stage, compose.Resource{Name: "companion-nodes", Object: c5c3.NodeReader(meta, m.plane.Instance)})
 	}
 	return []compose.Stage{stage}, nil
 }
 
 // novaNamespaceMeta returns the metadata of the objects that the control plane's companion reconciles for the pool.
 func (m *model) novaNamespaceMeta(component string) object.Meta {
-	return object.Meta{Name: m.instance, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
+	return object.Meta{Name: m.instance, Namespace: m.plane.Instance, Labels: m.meta(component).Labels}
 }
 
 // check builds the ServiceCheck by which the companion records the nodes of the pool.

@@ -275,7 +275,7 @@ func (m *model) checkInputsKnown() error {
 	for _, name := range []string{switchComponent, computeComponent} {
 		if _, ok := m.observed.Get(name); ok {
 			return errors.New("the recorded state of the control plane is missing although pods of the pool exist; no changes are made until the " +
-				"control plane reports again: " + m.plane.waits)
+				"control plane reports again: " + m.plane.Waits)
 		}
 	}
 	return nil
@@ -317,7 +317,7 @@ func status(m *model, plan compose.Plan) any {
 	}
 	if m.known() {
 		out.ControlPlane = &hypervisorv1.KnownControlPlane{
-			Instance: m.plane.instance, Cluster: m.plane.cluster, Release: string(m.plane.release), Access: m.plane.access,
+			Instance: m.plane.Instance, Cluster: m.plane.cluster, Release: string(m.plane.release), Access: m.plane.access,
 		}
 	}
 	out.Storage = m.disks.client

@@ -178,8 +178,8 @@ func (m *model) nodeIssuer() *c5c3v1.NodeIssuer {
 func identity(m *model) ([]compose.Stage, error) {
 	w := m.workload(identityComponent, "")
 	issuer, labels := m.nodeIssuer(), m.meta(identityComponent).Labels
-	role, binding := c5c3.Grant(object.Meta{Name: m.instance + "-issuer", Namespace: m.plane.instance, Labels: labels}, issuer)
-	signer := c5c3.NodeSigner(object.Meta{Name: m.instance + "-node-signer", Labels: labels}, m.plane.instance)
+	role, binding := c5c3.Grant(object.Meta{Name: m.instance + "-issuer", Namespace: m.plane.Instance, Labels: labels}, issuer)
+	signer := c5c3.NodeSigner(object.Meta{Name: m.instance + "-node-signer", Labels: labels}, m.plane.Instance)
 	return []compose.Stage{
 		{
 			{Name: identityComponent + "-account", Object: w.ServiceAccount()},
@@ -214,7 +214,7 @@ func (m *model) requestCertificate(p *workload.Pod, of purpose, volume, at strin
 			workload.Mount("config", scripts), {Name: volume, MountPath: at}, workload.Mount("token", account),
 		},
 		Env: append(append(nodeEnvVars(),
-			corev1.EnvVar{Name: "SIGNER", Value: c5c3v1.SignerName(m.plane.instance, of.issuer)},
+			corev1.EnvVar{Name: "SIGNER", Value: c5c3v1.SignerName(m.plane.Instance, of.issuer)},
 			corev1.EnvVar{Name: "TLS", Value: at}, corev1.EnvVar{Name: "ACCOUNT", Value: account},
 		), env...),
 	}

@@ -67,7 +67,7 @@ func (m *model) mountMigration(g *group, p *workload.Pod) {
 		corev1.EnvVar{Name: "EMULATOR_CERTIFICATE", Value: emulatorCertificateFolder})
 	p.Volumes = append(p.Volumes, workload.MemoryScratch("pki", resource.MustParse("1Mi")))
 	m.requestPeerCertificate(g, p, migrationComponent, migrationVolumeName, nodeCertificateFolder,
-		corev1.EnvVar{Name: "EMULATOR_SIGNER", Value: c5c3v1.SignerName(m.plane.instance, m.emulatorIssuer())},
+		corev1.EnvVar{Name: "EMULATOR_SIGNER", Value: c5c3v1.SignerName(m.plane.Instance, m.emulatorIssuer())},
 		corev1.EnvVar{Name: "EMULATOR_NAME", Value: emulatorName},
 	)
 }

@@ -70,7 +70,7 @@ func network(m *model) ([]compose.Stage, error) {
 
 // ingressForPool allows ingress from the pool's networks to some pods of the control plane. Other policies define the egress of these pods.
 func (m *model) ingressForPool(suffix string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
-	meta := object.Meta{Name: m.instance + "-" + suffix, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
+	meta := object.Meta{Name: m.instance + "-" + suffix, Namespace: m.plane.Instance, Labels: m.meta(networkComponent).Labels}
 	p := workload.NetworkPolicy(meta, pods, []workload.Flow{{Blocks: m.networks(), Ports: ports}}, nil)
 	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
 	return m.inPlaneCluster(compose.Resource{Name: suffix + "-network-policy", Object: p})

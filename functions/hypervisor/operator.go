@@ -231,13 +231,13 @@ func (m *model) operatorNetwork(w workload.Workload) (compose.Stage, error) {
 	queried := slices.Concat(compute.SchedulerEndpoints(), []string{glancev1.ServiceName})
 	services := slices.Concat(compute.EndpointFlow(queried).Ports, []int32{keystonev1.Port, novav1.Port})
 	slices.Sort(services)
-	policy.Object = w.NetworkPolicy(nil, append(out, workload.Flow{Namespaces: []string{m.plane.instance}, Ports: services}))
+	policy.Object = w.NetworkPolicy(nil, append(out, workload.Flow{Namespaces: []string{m.plane.Instance}, Ports: services}))
 	names := slices.Concat(queried, []string{keystonev1.ServiceName, novav1.ServiceName})
 	slices.Sort(names)
 	in := func(key string, values ...string) metav1.LabelSelectorRequirement {
 		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
 	}
-	meta := object.Meta{Name: m.instance + "-" + operatorComponent, Namespace: m.plane.instance, Labels: w.Labels()}
+	meta := object.Meta{Name: m.instance + "-" + operatorComponent, Namespace: m.plane.Instance, Labels: w.Labels()}
 	opened := workload.NetworkPolicy(meta, metav1.LabelSelector{
 		MatchLabels: workload.ManagedPodLabels(), MatchExpressions: []metav1.LabelSelectorRequirement{
 			in("app.kubernetes.io/name", names...), in("app.kubernetes.io/component", "api"),

@@ -50,7 +50,7 @@ func (m *model) sharesPeerCertificate(component string) bool {
 // in the pool's namespace.
 func (m *model) peerIssuer(component, issuer, commonName string) *c5c3v1.NodeIssuer {
 	p := m.peerPurpose(component)
-	meta := object.Meta{Name: issuer, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
+	meta := object.Meta{Name: issuer, Namespace: m.plane.Instance, Labels: m.meta(component).Labels}
 	server := &c5c3v1.NodeServer{CommonName: common.NamespaceName(commonName), Domain: common.ObjectName(m.nodeDomain())}
 	for i := range m.groups {
 		server.UnlistedAddresses = server.UnlistedAddresses || m.groups[i].migrationInterface() != ""
@@ -85,8 +85,8 @@ func (m *model) nodeAuthority(component string) []compose.Stage {
 		return stages
 	}
 	w, labels, name := m.workload(component, ""), m.meta(component).Labels, m.instance+"-"+component
-	role, binding := c5c3.SecretReader(m.meta(component+"-authority"), m.plane.instance, ca)
-	signer := c5c3.NodeSigner(object.Meta{Name: name + "-signer", Labels: labels}, m.plane.instance)
+	role, binding := c5c3.SecretReader(m.meta(component+"-authority"), m.plane.Instance, ca)
+	signer := c5c3.NodeSigner(object.Meta{Name: name + "-signer", Labels: labels}, m.plane.Instance)
 	issuers := compose.Stage{m.inPlaneCluster(compose.Resource{Name: p.resource, Object: m.peerIssuer(component, p.issuer, m.instance)})}
 	if component == migrationComponent {
 		issuers = append(issuers, m.inPlaneCluster(compose.Resource{

@@ -47,8 +47,7 @@ func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire
 
 // controlPlaneInfo is the known state of the control plane.
 type controlPlaneInfo struct {
-	// instance is the namespace of its workloads.
-	instance string
+	controlplane.State
 	// cluster is the cluster of its workloads, by the platform's name and by its provider config. No name: the management cluster.
 	cluster        common.ObjectName
 	providerConfig string
@@ -56,8 +55,6 @@ type controlPlaneInfo struct {
 	access         controlplanev1.HypervisorAccess
 	// cell is the pool's cell. Nil: it is unknown.
 	cell *controlplanev1.CellAccess
-	// waits is the reason why pods cannot be created yet, in a sentence. Empty: none.
-	waits string
 }
 
 // resolveControlPlane reads the control plane. While the control plane does not publish its state, the last known state is used.
@@ -70,7 +67,7 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 	case !ok:
 		return controlPlaneInfo{}, to.NotFound("spec.controlPlaneRef")
 	case c == nil:
-		return m.lastKnownControlPlane(to.NotComposed()), nil
+		return controlplane.LastKnown(m.recordedControlPlane(), to.NotComposed()), nil
 	}
 	owner, at := to.String(), controlPlaneInfo{}
 	if err := errors.Join(m.resolveCluster(&at, controlplane.Cluster(c)), m.checkQueue(at, owner, &c.Spec), m.checkPhysicalNetworks(owner,
@@ -82,7 +79,7 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 		if n := c.Spec.Services.Nova; n == nil || !n.Enabled {
 			waiting = fmt.Sprintf("%s has no Nova; set services.nova.enabled to true there", owner)
 		}
-		return m.lastKnownControlPlane(waiting), nil
+		return controlplane.LastKnown(m.recordedControlPlane(), waiting), nil
 	}
 	return m.readControlPlane(at, owner, &c.Status)
 }
@@ -90,7 +87,7 @@ func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (con
 // readControlPlane reads the status of a control plane in the given cluster.
 func (m *model) readControlPlane(at controlPlaneInfo, owner string,
 	status *controlplanev1.ControlPlaneClusterStatus) (controlPlaneInfo, error) {
-	access := *status.Hypervisors
+	access, recorded := *status.Hypervisors, m.recordedControlPlane()
 	i := slices.IndexFunc(access.Cells, func(c controlplanev1.CellAccess) bool { return c.Name == m.spec.Cell })
 	if i < 0 {
 		var known []string
@@ -103,38 +100,39 @@ func (m *model) readControlPlane(at controlPlaneInfo, owner string,
 	n := access.Networks
 	switch {
 	case access.Identity == nil:
-		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to publish its Keystone, in which the pool has an account", owner)), nil
+		return controlplane.LastKnown(recorded, fmt.Sprintf("waiting for %s to publish its Keystone, in which the pool has an account",
+			owner)), nil
 	case n == nil:
-		return m.lastKnownControlPlane(fmt.Sprintf("%s has no Neutron; set services.neutron.enabled to true there", owner)), nil
+		return controlplane.LastKnown(recorded, fmt.Sprintf("%s has no Neutron; set services.neutron.enabled to true there", owner)), nil
 	case n.Mechanism == string(neutronv1.ByOVS):
 		if err := m.checkAgents(at, n.Agents); err != nil {
 			return controlPlaneInfo{}, err
 		}
 		if n.Agents == nil {
-			return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to publish how agents connect to its Neutron", owner)), nil
+			return controlplane.LastKnown(recorded, fmt.Sprintf("waiting for %s to publish how agents connect to its Neutron", owner)), nil
 		}
 	case n.Southbound == "":
-		return m.lastKnownControlPlane(fmt.Sprintf("waiting for the address of OVN's southbound database of %s", owner)), nil
+		return controlplane.LastKnown(recorded, fmt.Sprintf("waiting for the address of OVN's southbound database of %s", owner)), nil
 	case n.IssuerRef == nil:
 		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "a HypervisorCluster of a control plane with external OVN "+
 			"databases is not implemented in this version: their operator does not issue certificates for it; select another control plane")
 	}
 	if status.Release == "" {
-		return m.lastKnownControlPlane(fmt.Sprintf("waiting for %s to start", owner)), nil
+		return controlplane.LastKnown(recorded, fmt.Sprintf("waiting for %s to start", owner)), nil
 	}
 	r, err := release.Parse(status.Release)
 	if err != nil {
 		return controlPlaneInfo{}, fmt.Errorf("cannot determine the components of the pool: %w", err)
 	}
-	at.instance, at.release, at.access = status.Instance, r, localAccess(access, access.Cells[i])
+	at.Instance, at.release, at.access = status.Instance, r, localAccess(access, access.Cells[i])
 	at.cell = &at.access.Cells[0]
-	at.waits = unready(owner, m.spec.Cell, status)
+	at.Waits = unready(owner, m.spec.Cell, status)
 	if at.providerConfig == m.cluster {
 		return at, nil
 	}
 	var waiting string
 	if at.access, waiting = remoteAccess(at.access, owner); waiting != "" {
-		return m.lastKnownControlPlane(waiting), nil
+		return controlplane.LastKnown(recorded, waiting), nil
 	}
 	at.cell = &at.access.Cells[0]
 	return at, nil
@@ -154,9 +152,9 @@ func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatu
 	return fmt.Sprintf("waiting for cell %s of %s, which is not registered in Nova yet", cell, owner)
 }
 
-// lastKnownControlPlane returns the last known state of the control plane, if any, and the reason for waiting.
-func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
-	out := controlPlaneInfo{waits: waiting}
+// recordedControlPlane returns the state of the control plane that the previous status recorded, if any.
+func (m *model) recordedControlPlane() controlPlaneInfo {
+	out := controlPlaneInfo{}
 	previous := m.previous.ControlPlane
 	if previous == nil || len(previous.Access.Cells) != 1 || previous.Access.Cells[0].Name != m.spec.Cell || previous.Access.Networks == nil ||
 		previous.Access.Identity == nil {
@@ -170,7 +168,7 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 	if m.resolveCluster(&out, previous.Cluster) != nil {
 		return out
 	}
-	out.instance, out.release, out.access = previous.Instance, r, previous.Access
+	out.Instance, out.release, out.access = previous.Instance, r, previous.Access
 	out.cell = &out.access.Cells[0]
 	return out
 }
@@ -181,11 +179,11 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
 	data := map[string]string{"claim": string(ref.Namespace) + "/" + string(ref.Name), "cell": m.spec.Cell}
 	if m.known() {
-		data["instance"], data["release"] = m.plane.instance, string(m.plane.release)
+		data["instance"], data["release"] = m.plane.Instance, string(m.plane.release)
 		data["queue"] = m.plane.cell.Queue.Host
 		if m.usesOVN() {
 			data["southbound"], _ = m.southbound()
 		}
 	}
-	return controlplane.Record(m.meta(controlPlaneComponent), data, m.plane.waits), nil
+	return controlplane.Record(m.meta(controlPlaneComponent), data, m.plane.Waits), nil
 }

@@ -103,7 +103,7 @@ func (m *model) loginSet() tenantsecret.Set {
 func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
 	if m.sharesCertificate() {
-		meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
+		meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.Instance, Labels: m.meta(loginsName).Labels}
 		stages[0] = append(stages[0], m.inPlaneCluster(compose.Resource{
 			Name: sharedCertificate, Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
 		}))

@@ -39,7 +39,7 @@ func (m *model) vncSecret() string { return m.instance + "-vnc" }
 // vncCertificate builds the certificate of the pool's VNC servers. Nova's proxies verify its authority and no name, so that all nodes share
 // one.
 func (m *model) vncCertificate() compose.Resource {
-	meta := object.Meta{Name: m.vncSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
+	meta := object.Meta{Name: m.vncSecret(), Namespace: m.plane.Instance, Labels: m.meta(loginsName).Labels}
 	return m.inPlaneCluster(compose.Resource{
 		Name:   vncVolume,
 		Object: certificate.VNCServer(meta, *m.plane.cell.VNCIssuerRef, m.instance, "vnc."+m.instance+".svc"),

@@ -121,7 +121,7 @@ func (m *model) login() *c5c3v1.SecretAggregate {
 func (m *model) secretSet() tenantsecret.Set {
 	keys := append(keystoneservicev1.Variables(), keystoneservicev1.CloudsKey, keystoneservicev1.CAKey)
 	return tenantsecret.Set{
-		Name: m.instance, Prefix: m.claim.Name + "-", Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.claim.Namespace,
+		Name: m.instance, Prefix: m.claim.Name + "-", Type: corev1.SecretTypeOpaque, From: m.plane.Instance, Instance: m.claim.Namespace,
 		Labels: m.labels(), Requests: []tenantsecret.Request{{Name: m.loginSecret(), As: m.name(), Keys: keys}},
 	}
 }

@@ -125,7 +125,7 @@ func (m *model) claimMeta(name string) object.Meta {
 }
 
 func (m *model) controlPlaneMeta(name string) object.Meta {
-	return object.Meta{Name: name, Namespace: m.plane.instance, Labels: m.labels()}
+	return object.Meta{Name: name, Namespace: m.plane.Instance, Labels: m.labels()}
 }
 
 func (m *model) labels() map[string]string {
@@ -146,7 +146,7 @@ func status(m *model, plan compose.Plan) any {
 		},
 	}
 	if m.granted() {
-		out.ControlPlaneInstance = m.plane.instance
+		out.ControlPlaneInstance = m.plane.Instance
 		out.Account = &keystoneservicev1.Account{
 			AuthURL: m.plane.identityURL, Region: m.plane.region,
 			User: m.instance, UserDomain: common.DefaultDomain, Project: common.ServiceProject, ProjectDomain: common.DefaultDomain,

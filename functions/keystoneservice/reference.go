@@ -53,16 +53,13 @@ func requires(in function.Input[keystoneservicev1.KeystoneService]) map[string]w
 
 // controlPlaneInfo is the known state of the control plane.
 type controlPlaneInfo struct {
-	// instance is the namespace of its workloads. Empty: it is unknown, or the control plane has revoked its consent.
-	instance    string
+	controlplane.State
 	identityURL common.URL
 	region      string
-	// waits is the reason for waiting, in a sentence. Empty: none.
-	waits string
 }
 
 // granted reports whether the control plane allows the service, and its state is sufficiently known.
-func (m *model) granted() bool { return m.plane.instance != "" }
+func (m *model) granted() bool { return m.plane.Instance != "" }
 
 // resolveControlPlane reads the control plane.
 //
@@ -81,7 +78,7 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 	case !ok && !m.admitted():
 		return controlPlaneInfo{}, rejected
 	case !granted:
-		return controlPlaneInfo{waits: rejected.Error()}, nil
+		return controlPlaneInfo{State: controlplane.State{Waits: rejected.Error()}}, nil
 	}
 	wrong := m.checkGrant(grant)
 	if wrong != nil && !m.admitted() {
@@ -92,16 +89,16 @@ func (m *model) resolveControlPlane(required reference.Required) (controlPlaneIn
 	var err error
 	switch {
 	case !ok:
-		out = m.lastKnownControlPlane(rejected.Error())
+		out = controlplane.LastKnown(m.recordedControlPlane(), rejected.Error())
 	case unreadable != nil:
 		err = unreadable
 	case c == nil:
-		out = m.lastKnownControlPlane(to.NotComposed())
+		out = controlplane.LastKnown(m.recordedControlPlane(), to.NotComposed())
 	default:
 		out, err = m.readControlPlane(c)
 	}
 	if err == nil && wrong != nil {
-		out.waits = wrong.Error()
+		out.Waits = wrong.Error()
 	}
 	return out, err
 }
@@ -114,9 +111,12 @@ func (m *model) readControlPlane(c *controlplanev1.ControlPlaneCluster) (control
 	}
 	i := slices.IndexFunc(c.Status.Endpoints, func(e common.Endpoint) bool { return e.Service == keystonev1.ServiceName })
 	if c.Status.Instance == "" || i < 0 || !catalogExists(c.Status.Components) {
-		return m.lastKnownControlPlane(fmt.Sprintf("waiting for the catalog of the %s", m.controlPlane())), nil
+		recorded := m.recordedControlPlane()
+		return controlplane.LastKnown(recorded, fmt.Sprintf("waiting for the catalog of the %s", m.controlPlane())), nil
 	}
-	return controlPlaneInfo{instance: c.Status.Instance, identityURL: c.Status.Endpoints[i].Internal, region: c.Spec.Global.Region}, nil
+	return controlPlaneInfo{
+		State: controlplane.State{Instance: c.Status.Instance}, identityURL: c.Status.Endpoints[i].Internal, region: c.Spec.Global.Region,
+	}, nil
 }
 
 // catalogExists reports whether the control plane's catalog exists, and with it the project of the services.
@@ -189,13 +189,15 @@ func (m *model) admitted() bool {
 	return ok
 }
 
-// lastKnownControlPlane returns the last known state of the control plane, if any, and the reason for waiting.
-func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
+// recordedControlPlane returns the state of the control plane that the previous status recorded, if any.
+func (m *model) recordedControlPlane() controlPlaneInfo {
 	previous := m.previous.Account
 	if previous == nil {
-		return controlPlaneInfo{waits: waiting}
+		return controlPlaneInfo{}
 	}
-	return controlPlaneInfo{instance: m.previous.ControlPlaneInstance, identityURL: previous.AuthURL, region: previous.Region, waits: waiting}
+	return controlPlaneInfo{
+		State: controlplane.State{Instance: m.previous.ControlPlaneInstance}, identityURL: previous.AuthURL, region: previous.Region,
+	}
 }
 
 // controlPlane records the control plane of the service in a ConfigMap for readers of the namespace, and delays all components that depend
@@ -203,7 +205,7 @@ func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
 func controlPlane(m *model) ([]compose.Stage, error) {
 	ref := m.spec.ControlPlaneRef
 	data := map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}
-	return controlplane.Record(m.claimMeta(m.name()), data, m.plane.waits), nil
+	return controlplane.Record(m.claimMeta(m.name()), data, m.plane.Waits), nil
 }
 
 // inUse protects the control plane from accidental deletion while the service is in its Keystone, where K-ORC must log in to remove it. The

@@ -241,7 +241,7 @@ var usersOf = map[string][]string{
 	},
 	"conditions": {
 		"True", "False", "Wait", "Wait:", "Fail", "wait", "wait:", "set", "rejectedPlan", "Message:", "message:", "FailureMessage:", "Starting:",
-		"waiting:", "lastKnownControlPlane", "distributionCondition", "RestrictTo", "unknown", "symptom:",
+		"waiting:", "LastKnown", "distributionCondition", "RestrictTo", "unknown", "symptom:",
 	},
 	"events": {
 		"Note:", "note:", "Warning:", "Event", "Info", "change", "remove", "plan", "statusUpdatePlan", "recordAssignment",

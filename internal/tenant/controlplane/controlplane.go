@@ -68,6 +68,27 @@ func Cluster(c *controlplanev1.ControlPlaneCluster) common.ObjectName {
 	return ""
 }
 
+// State is the known state of a control plane. A kind embeds it in a struct with the other values that it reads.
+type State struct {
+	// Instance is the namespace of its workloads. Empty: it is unknown, or the control plane has revoked its consent.
+	Instance string
+	// Waits is the reason for waiting, in a sentence. Empty: none.
+	Waits string
+}
+
+// SetWaits sets the reason for waiting.
+func (s *State) SetWaits(reason string) { s.Waits = reason }
+
+// LastKnown returns the state to use while a control plane does not publish its own: the one that the status of the previous call recorded,
+// the zero value without any, with the reason for waiting. Thereby existing objects stay unchanged, and no new ones are created.
+func LastKnown[S any, P interface {
+	*S
+	SetWaits(reason string)
+}](recorded S, waiting string) S {
+	P(&recorded).SetWaits(waiting)
+	return recorded
+}
+
 // Record returns the component that records data on the control plane in a ConfigMap, for readers of the namespace. It is not ready while
 // there is a reason for waiting, and thereby delays the components that depend on the control plane.
 func Record(meta object.Meta, data map[string]string, waits string) []compose.Stage {

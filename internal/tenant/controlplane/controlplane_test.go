@@ -114,6 +114,18 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestLastKnown checks that the recorded state stays, with the reason for waiting.
+func TestLastKnown(t *testing.T) {
+	type info struct {
+		State
+		region string
+	}
+	got := LastKnown(info{State{Instance: "cloud"}, "east"}, "waiting for the catalog")
+	if want := (info{State{Instance: "cloud", Waits: "waiting for the catalog"}, "east"}); got != want {
+		t.Errorf("LastKnown(...) = %+v, want %+v", got, want)
+	}
+}
+
 // TestRecord checks that the ConfigMap delays other components while there is a reason for waiting, although it exists.
 func TestRecord(t *testing.T) {
 	existing := &observe.Object{}
