@@ -50,6 +50,10 @@ func ovnController(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{m.revision(config)}, stage}, nil
 }
 
+// defaultEncapsulation is the protocol of tunnels of OVN. The schema cannot have it: with Neutron agents the control plane sets the
+// protocol, and a type in the spec is an error.
+const defaultEncapsulation = "geneve"
+
 func (m *model) controllerDaemon(g *group, config files, component, options string) daemon {
 	encapsulation := ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{})
 	var mappings []string
@@ -64,7 +68,7 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 			corev1.EnvVar{Name: "SOUTHBOUND", Value: southbound},
 			corev1.EnvVar{Name: "PROBE_MILLISECONDS", Value: fmt.Sprint(m.plane.access.Networks.ProbeMilliseconds())},
 			corev1.EnvVar{Name: "TLS", Value: tlsFolder},
-			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, "geneve")},
+			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, defaultEncapsulation)},
 			corev1.EnvVar{Name: "INTERFACE", Value: g.tunnelInterface()},
 			corev1.EnvVar{Name: "DATAPATH", Value: g.datapath()},
 			corev1.EnvVar{Name: "MAPPINGS", Value: strings.Join(mappings, ",")},

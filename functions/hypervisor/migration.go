@@ -103,6 +103,12 @@ func (g *group) migrationInterface() string {
 	return string(ptr.Deref(g.network.LiveMigration, hypervisorv1.LiveMigrationNetwork{}).Interface)
 }
 
+// Defaults of live migration. The schema cannot have them, because it sets no defaults below an absent liveMigration, which is usual.
+const (
+	defaultTimeoutAction = "Abort"
+	defaultAutoConverge  = true
+)
+
 func (m *model) liveMigration() hypervisorv1.LiveMigration {
 	return ptr.Deref(m.spec.Virtualization.LiveMigration, hypervisorv1.LiveMigration{})
 }
@@ -117,8 +123,11 @@ func (m *model) migrationOptions() oslo.Config {
 	l := m.liveMigration()
 	c := oslo.Config{"DEFAULT": {}, "libvirt": {
 		"live_migration_scheme": "tls", "live_migration_with_native_tls": true,
-		"live_migration_permit_auto_converge": ptr.Deref(l.AllowAutoConverge, true), "live_migration_permit_post_copy": l.AllowPostCopy,
-		"live_migration_timeout_action": map[string]string{"Abort": "abort", "ForceComplete": "force_complete"}[cmp.Or(l.TimeoutAction, "Abort")],
+		"live_migration_permit_auto_converge": ptr.Deref(l.AllowAutoConverge, defaultAutoConverge),
+		"live_migration_permit_post_copy":     l.AllowPostCopy,
+		"live_migration_timeout_action": map[string]string{
+			"Abort": "abort", "ForceComplete": "force_complete",
+		}[cmp.Or(l.TimeoutAction, defaultTimeoutAction)],
 	}}
 	if l.BandwidthPerMigration != nil {
 		c["libvirt"]["live_migration_bandwidth"] = int(l.BandwidthPerMigration.Value() / mebibyte)

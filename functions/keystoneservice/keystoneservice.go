@@ -3,7 +3,6 @@
 package keystoneservice
 
 import (
-	"cmp"
 	"errors"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -19,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/readiness"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/claimed"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/controlplane"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
@@ -135,7 +135,7 @@ func (m *model) labels() map[string]string {
 
 // place returns the default target of objects: the management cluster.
 func place(m *model) respond.Target {
-	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
+	config := platform.Management(m.platform)
 	return respond.Target{Prefix: m.instance, Management: config, Workload: config}
 }
 

@@ -182,7 +182,7 @@ func (m *model) memberPod(d *database) workload.Pod {
 // northd builds northd, which translates the northbound database into the southbound one.
 func (m *model) northd() ([]compose.Stage, error) {
 	w := m.workload(northd)
-	w.Replicas = ptr.Deref(m.spec.Northd.Replicas, 2) //nolint:mnd // one is active, one waits
+	w.Replicas = ptr.Deref(m.spec.Northd.Replicas, defaultDaemons)
 	r, err := resources("spec.northd", m.spec.Northd)
 	if err != nil {
 		return nil, err

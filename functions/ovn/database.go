@@ -50,6 +50,13 @@ type database struct {
 	restoring string
 }
 
+// Defaults of replicas: members of a database, and pods of northd and relays, of which one can be lost. The schema cannot have them,
+// because replicas is a field of common.Process, whose defaults depend on the process.
+const (
+	defaultMembers = 1
+	defaultDaemons = 2
+)
+
 // defaultResources is the default of a pod's resources.
 var defaultResources = common.Process{CPU: new(intstr.FromString("100m")), Memory: "512Mi"}
 
@@ -63,7 +70,7 @@ func (m *model) database(part string, members ovnv1.Members, observed observe.St
 	}
 	d.workload, d.restoring = m.workload(part), m.restoring()
 	d.domain = fmt.Sprintf("%s.%s.svc.%s", d.workload.Name, m.namespace, m.spec.ClusterDomain)
-	d.targetMembers = ptr.Deref(members.Replicas, 1)
+	d.targetMembers = ptr.Deref(members.Replicas, defaultMembers)
 	if d.targetMembers < 1 || d.targetMembers > maxMembers || d.targetMembers%2 == 0 {
 		return d, invalid.Field("spec."+part+".replicas", "%d members cannot agree by majority; set 1, 3 or 5", d.targetMembers)
 	}
@@ -96,13 +103,13 @@ const millisecondsPerSecond = 1000
 // electionTimerMilliseconds returns the time in milliseconds without a heartbeat from the leader after which members elect another. The
 // default tolerates compaction of the whole database, and a busy disk.
 func (d *database) electionTimerMilliseconds() int32 {
-	return cmp.Or(d.members.ElectionTimerSeconds, 5) * millisecondsPerSecond //nolint:mnd // explained above
+	return d.members.ElectionTimerSeconds * millisecondsPerSecond
 }
 
 // probe returns the idle time in milliseconds after which a server probes a client. Clients can be busy for long, and would all reconnect
 // at once.
 func (d *database) probe() int32 {
-	return cmp.Or(d.members.InactivityProbeSeconds, 60) * millisecondsPerSecond //nolint:mnd // the default
+	return d.members.InactivityProbeSeconds * millisecondsPerSecond
 }
 
 // maxBacklogBytes returns the maximum number of bytes that a member buffers for another one that is slow: a quarter of its memory. The
@@ -259,7 +266,7 @@ func (d *database) status() ovnv1.DatabaseStatus {
 
 // claims returns the volume claim of a member.
 func (d *database) claims() ([]workload.Claim, error) {
-	size, err := quantity.Parse("spec."+d.part+".storageSize", cmp.Or(string(d.members.StorageSize), "5Gi"), "5Gi")
+	size, err := quantity.Parse("spec."+d.part+".storageSize", string(d.members.StorageSize), "5Gi")
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,15 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{GroupVersionKind: ovnv1.GroupVersionKind, Runner: New(), Name: ovnv1.Name}
 
+// TestDefaultProbe tests that clients without an own setting have the default of the databases.
+func TestDefaultProbe(t *testing.T) {
+	xr := ovnv1.OVNCluster{}
+	function.SetDefaults(&xr)
+	if got := xr.Spec.Southbound.InactivityProbeSeconds; got != ovnv1.DefaultInactivityProbeSeconds {
+		t.Errorf("the default of the schema is %d, want %d", got, ovnv1.DefaultInactivityProbeSeconds)
+	}
+}
+
 func TestObjectsMatchGoldens(t *testing.T) { kind.Objects(t, *update) }
 
 // observation is the observed state of the northbound database: the number of pods, the number of members in their configuration, and the status

@@ -37,7 +37,7 @@ func (m *model) relays(observed observe.State) (relays, error) {
 		return relays{}, nil
 	}
 	w := m.workload(relay)
-	w.Replicas = ptr.Deref(queried.Replicas, 2) //nolint:mnd // one can go
+	w.Replicas = ptr.Deref(queried.Replicas, defaultDaemons)
 	r, err := resources("spec.relay", *queried)
 	if err != nil {
 		return relays{}, err

@@ -1,7 +1,6 @@
 package ovn
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -102,7 +101,7 @@ func addBucketAccess(p *workload.Pod, b ovnv1.Bucket) {
 	c := &p.Containers[0]
 	c.Env = append(c.Env,
 		corev1.EnvVar{Name: "BUCKET", Value: b.Bucket}, corev1.EnvVar{Name: "ENDPOINT", Value: b.Endpoint},
-		corev1.EnvVar{Name: "REGION", Value: cmp.Or(b.Region, "us-east-1")}, corev1.EnvVar{Name: "PREFIX", Value: prefix},
+		corev1.EnvVar{Name: "REGION", Value: b.Region}, corev1.EnvVar{Name: "PREFIX", Value: prefix},
 		workload.SecretEnv("ACCESS_KEY_ID", name, accessKeyIDKey), workload.SecretEnv("SECRET_ACCESS_KEY", name, secretAccessKeyKey))
 	if b.PrivateCA {
 		p.Volumes = append(p.Volumes, workload.SecretVolume("bucket", name, bucketCAKey))

@@ -35,7 +35,7 @@ func (m *model) runsCeph() bool   { return m.spec.External == nil }
 // secretsNamespace returns the namespace of the Secrets that the claim references. A composite resource without a claim belongs to the
 // platform team, and so do its Secrets.
 func (m *model) secretsNamespace() string {
-	return cmp.Or(m.claim.Namespace, string(m.platform.SecretsNamespace), "crossplane-system")
+	return cmp.Or(m.claim.Namespace, string(m.platform.SecretsNamespace))
 }
 
 // keySet copies the keys that the claim references.

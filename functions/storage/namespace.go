@@ -1,17 +1,15 @@
 package storage
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
-	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
@@ -80,11 +78,8 @@ const (
 
 // identities builds the accounts that Rook expects in the namespace of a cluster. They outlive the claim, as the cluster does.
 func identities(m *model) ([]compose.Stage, error) {
-	rook := ptr.Deref(m.platform.Rook, platformv1.Rook{})
-	operator := rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: cmp.Or(string(rook.Namespace), "rook-ceph"),
-		Name: cmp.Or(string(rook.ServiceAccount), "rook-ceph-system"),
-	}
+	rook := platform.Rook(m.platform)
+	operator := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: string(rook.Namespace), Name: string(rook.ServiceAccount)}
 	first := compose.Stage{}
 	second := compose.Stage{
 		{Name: operatorResource, Retain: true, Object: m.binding("rook-ceph-cluster-mgmt", operatorRole, operator)},

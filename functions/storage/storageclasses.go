@@ -11,6 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
 // classPrefix is the prefix of composed resource names of StorageClasses.
@@ -58,8 +59,7 @@ func (m *model) checkClasses() error {
 
 // storageClasses follow the pools. They outlive the claim, as volumes do.
 func storageClasses(m *model) ([]compose.Stage, error) {
-	operator := cmp.Or(string(ptr.Deref(m.platform.Rook, platformv1.Rook{}).Namespace), "rook-ceph")
-	driver := rook.BlockDriver(cmp.Or(m.csi().DriverNamePrefix, operator))
+	driver := rook.BlockDriver(cmp.Or(m.csi().DriverNamePrefix, string(platform.Rook(m.platform).Namespace)))
 	var stage compose.Stage
 	for _, p := range m.classed() {
 		o, _ := m.observed.Get(classPrefix + p.name)

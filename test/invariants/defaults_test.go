@@ -16,6 +16,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kindregistry"
 )
 
@@ -32,22 +33,19 @@ var ownDefaults = map[string]string{
 	"functions/controlplane/claim/settings.go: ptr.Deref(out.Enabled, true)":                    otherField,
 	"functions/storage/hostnames.go: ptr.Deref(m.publicTLS().Enabled, true)":                    otherField,
 	"functions/storage/hostnames.go: ptr.Deref(out.Enabled, true)":                              otherField,
+	"internal/tenant/platform/cluster.go: cmp.Or(c.IPFamily, family)":                           otherField,
 	"internal/openstack/service/secrets.go: cmp.Or(s.Spec.ClusterDomain, defaultClusterDomain)": otherField,
-
-	"functions/controlplane/infrastructure/namespace.go: cmp.Or(s.Kind, \"ClusterSecretStore\")": platform,
-	"internal/kube/certificate/certificate.go: i.Kind == \"\"":                                   platform,
-	"internal/tenant/tenantsecret/crosscluster.go: cmp.Or(s.Kind, \"ClusterSecretStore\")":       platform,
 }
 
 // Reasons for several expressions.
 const (
 	optionalParent = "the claim may lack the parent, which is a pointer"
 	otherField     = "it is another field of the same name, which has no default in its schema"
-	platform       = "the reference may be the PlatformConfig's, which is not a composite resource"
 )
 
-// TestDefaultsInSchemaOnly searches the sources for defaults of fields that have one in the schema of a composite resource: a function
-// receives the field with its default (function.SetDefaults), and a second default would hide a change of the first.
+// TestDefaultsInSchemaOnly searches the sources for defaults of fields that have one in the schema of a composite resource or of the
+// PlatformConfig: a function receives the field with its default (function.SetDefaults), and a second default would hide a change of the
+// first.
 func TestDefaultsInSchemaOnly(t *testing.T) {
 	fields := fieldsWithDefaults(t)
 	if !fields["RotationSchedule"].parents["Fernet"] || !fields["Pool"].values[`"images"`] {
@@ -121,7 +119,8 @@ func TestOwnDefaultsFound(t *testing.T) {
 // defaultedField contains the parents of the fields with one name, and their defaults in JSON.
 type defaultedField struct{ parents, values map[string]bool }
 
-// fieldsWithDefaults returns the Go fields that have a scalar default in the schema of a composite resource, by name.
+// fieldsWithDefaults returns the Go fields that have a scalar default in the schema of a composite resource or of the PlatformConfig, by
+// name.
 func fieldsWithDefaults(t *testing.T) map[string]defaultedField {
 	t.Helper()
 	out := map[string]defaultedField{}
@@ -158,6 +157,13 @@ func fieldsWithDefaults(t *testing.T) map[string]defaultedField {
 		}
 		spec, _ := k.Type.FieldByName("Spec")
 		walk(s, spec.Type, spec.Name)
+	}
+	s, err := specSchema("platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Platform", "platform"} {
+		walk(s, reflect.TypeFor[platformv1.PlatformConfigSpec](), name)
 	}
 	return out
 }

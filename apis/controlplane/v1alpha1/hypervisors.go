@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	ovn "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 )
 
 // HypervisorAccess is the connection data of a control plane for pools of hypervisors: addresses, and names of Secrets in its namespace.
@@ -146,8 +147,8 @@ type NetworkAccess struct {
 
 // ProbeMilliseconds returns the idle time after which a client of the southbound database probes its connection.
 func (n *NetworkAccess) ProbeMilliseconds() int32 {
-	const byDefault, milliseconds = 60, 1000
-	return cmp.Or(n.InactivityProbeSeconds, byDefault) * milliseconds
+	const milliseconds = 1000
+	return cmp.Or(n.InactivityProbeSeconds, ovn.DefaultInactivityProbeSeconds) * milliseconds
 }
 
 // NetworkAgents is the configuration of Neutron's agents on nodes: agents of networks and agents of SR-IOV network cards.

@@ -77,6 +77,10 @@ type OVNClusterSpec struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
+// DefaultInactivityProbeSeconds is the default of inactivityProbeSeconds in the schema, for clients of the databases whose own setting is
+// absent.
+const DefaultInactivityProbeSeconds = 60
+
 // Members are the pods of a database, each with its own volume.
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority must agree",fieldPath=".replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 5",message="replicas must be 1, 3 or 5: more members slow down each write without a benefit",fieldPath=".replicas"
@@ -84,7 +88,8 @@ type OVNClusterSpec struct {
 // +kubebuilder:validation:XValidation:rule="has(self.storageSize) == has(oldSelf.storageSize) && (!has(self.storageSize) || self.storageSize == oldSelf.storageSize)",message="storageSize is immutable: volumes of database members are not resized; restore the previous value",fieldPath=".storageSize"
 type Members struct {
 	common.Process `json:",inline"`
-	// Size of each volume. Defaults to 5Gi.
+	// Size of each volume.
+	// +kubebuilder:default="5Gi"
 	// +kubebuilder:example="10Gi"
 	// +optional
 	StorageSize StorageSize `json:"storageSize,omitempty"`
@@ -93,16 +98,17 @@ type Members struct {
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 	// Time without a message from the leader until another one is elected, in seconds. Increase it for a large database or slow disks, which
-	// block the leader for as long; writes are blocked for this time after the loss of the leader. It is applied without a restart. Defaults
-	// to 5.
+	// block the leader for as long; writes are blocked for this time after the loss of the leader. It is applied without a restart.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60
+	// +kubebuilder:default=5
 	// +optional
 	ElectionTimerSeconds int32 `json:"electionTimerSeconds,omitempty"`
 	// Idle time after which a client is probed, in seconds. It is disconnected if it does not reply within the same time. It is applied
-	// without a restart. Defaults to 60.
+	// without a restart.
 	// +kubebuilder:validation:Minimum=5
 	// +kubebuilder:validation:Maximum=600
+	// +kubebuilder:default=60
 	// +optional
 	InactivityProbeSeconds int32 `json:"inactivityProbeSeconds,omitempty"`
 }
@@ -160,9 +166,10 @@ type Bucket struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`
 	// +kubebuilder:example="s3.example.com:443"
 	Endpoint string `json:"endpoint"`
-	// Region of the bucket. Defaults to us-east-1, which stores without regions accept.
+	// Region of the bucket. Stores without regions accept the default.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:default=us-east-1
 	// +optional
 	Region string `json:"region,omitempty"`
 	// Path in the bucket. It must be unique. No segment may begin with a dot.

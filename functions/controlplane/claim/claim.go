@@ -3,7 +3,6 @@
 package claim
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -129,9 +128,7 @@ func (c *Claim) Issuer() common.IssuerReference {
 const DefaultClusterDomain = "cluster.local"
 
 // ClusterDomain returns the DNS domain of the cluster of the workloads.
-func (c *Claim) ClusterDomain() string {
-	return cmp.Or(string(c.Platform.ClusterDomain), DefaultClusterDomain)
-}
+func (c *Claim) ClusterDomain() string { return string(c.Platform.ClusterDomain) }
 
 // OtherDomain returns the DNS domain for specs of services, empty where it is their default.
 func (c *Claim) OtherDomain() common.Hostname {

@@ -10,9 +10,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// platformNamespace is the default namespace of the platform's own Secrets.
-const platformNamespace = "crossplane-system"
-
 // SecretReference is a field of a spec that references a Secret.
 type SecretReference struct {
 	Name  *common.ObjectName
@@ -48,6 +45,4 @@ func (c *Claim) SecretSet(name, prefix, from string, typ corev1.SecretType) tena
 func (c *Claim) SecretsNamespace() string { return cmp.Or(c.Ref.Namespace, c.PlatformNamespace()) }
 
 // PlatformNamespace returns the namespace of the platform's own Secrets.
-func (c *Claim) PlatformNamespace() string {
-	return cmp.Or(string(c.Platform.SecretsNamespace), platformNamespace)
-}
+func (c *Claim) PlatformNamespace() string { return string(c.Platform.SecretsNamespace) }

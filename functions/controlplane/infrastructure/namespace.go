@@ -1,8 +1,6 @@
 package infrastructure
 
 import (
-	"cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -69,7 +67,7 @@ func (inf *Infrastructure) podSecurity(restricted bool) string {
 func (inf *Infrastructure) namespaceAnnotations() map[string]string {
 	out := map[string]string{admission.ClaimAnnotation: inf.Ref.Namespace + "/" + inf.Ref.Name}
 	if s := inf.SecretStore; s != nil {
-		out[admission.StoreAnnotation] = cmp.Or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
+		out[admission.StoreAnnotation] = s.Kind + "/" + string(s.Name)
 		out[admission.PathAnnotation] = secret.Path(*s, inf.Instance)
 	}
 	return out

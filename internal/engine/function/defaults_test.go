@@ -35,6 +35,8 @@ var absentParents = map[string]string{
 	"spec.credentialKeys": "every Keystone rotates its keys",
 	"spec.fernet":         "every Keystone rotates its keys",
 	"spec.korcCredential": "every Keystone rotates the credential of K-ORC",
+	"spec.northbound":     "every OVN has a northbound database",
+	"spec.southbound":     "every OVN has a southbound database",
 	"spec.network":        "the daemons are in the network of the nodes unless the claim sets another",
 	"spec.tests":          "the tests run with some concurrency in any case",
 	"spec.trustFlush":     "every Keystone removes expired trusts",

@@ -60,7 +60,7 @@ func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *u
 		"privateKey": object.Map{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
 		// Members of a RabbitMQ or OVN cluster are clients of one another.
 		"usages":    object.Array("digital signature", "server auth", "client auth"),
-		"issuerRef": object.Map{"name": string(issuer.Name), "kind": issuerKind(issuer), "group": "cert-manager.io"},
+		"issuerRef": object.Map{"name": string(issuer.Name), "kind": issuer.Kind, "group": "cert-manager.io"},
 	}, object.Map{"ipAddresses": addresses}))
 }
 
@@ -95,13 +95,6 @@ func named(meta object.Meta, issuer common.IssuerReference, name string, hosts [
 	// crypto/tlscredsx509.c).
 	spec["usages"] = object.Array(append([]string{"digital signature", "key encipherment"}, extended...)...)
 	return out
-}
-
-func issuerKind(i common.IssuerReference) string {
-	if i.Kind == "" {
-		return "ClusterIssuer"
-	}
-	return i.Kind
 }
 
 // CABundleSecret builds a Secret with only the authority of an external certificate, which the source has under key, for clients that must

@@ -34,7 +34,6 @@ func TestServer(t *testing.T) {
 	}{
 		"in the namespace": {common.IssuerReference{Name: "internal-ca", Kind: "Issuer"}, "Issuer"},
 		"of the cluster":   {common.IssuerReference{Name: "letsencrypt", Kind: "ClusterIssuer"}, "ClusterIssuer"},
-		"by default":       {common.IssuerReference{Name: "letsencrypt"}, "ClusterIssuer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := Server(meta, tc.issuer, "a.svc", "b.svc").Object["spec"].(map[string]any)

@@ -19,7 +19,7 @@ func TestObjectsMatchReviewedManifests(t *testing.T) {
 	outside := common.ServiceExposure{Hostname: "identity.example.com", Exposure: common.Exposure{
 		IngressClassName: "public", IngressController: "ingress-nginx", Gateway: &common.Gateway{Name: "public", Namespace: "gateways"},
 		Annotations: map[string]common.AnnotationValue{"c": "d"},
-	}, TLS: common.TLS{IssuerRef: &common.IssuerReference{Name: "letsencrypt"}}}
+	}, TLS: common.TLS{IssuerRef: &common.IssuerReference{Name: "letsencrypt", Kind: "ClusterIssuer"}}}
 	haproxy, other := outside, outside
 	haproxy.IngressController, other.IngressController = "haproxy.org", "haproxy-ingress"
 	objecttest.Run(t, map[string]objecttest.Case{

@@ -26,7 +26,9 @@ func TestRead(t *testing.T) {
 		}
 		return required
 	}
-	spec := &platformv1.PlatformConfigSpec{Domain: "example.com"}
+	config := platformv1.PlatformConfig{Spec: platformv1.PlatformConfigSpec{Domain: "example.com"}}
+	function.SetDefaults(&config)
+	spec := &config.Spec
 	for name, tc := range map[string]struct {
 		reason   string
 		required map[string][]*structpb.Struct

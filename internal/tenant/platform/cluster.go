@@ -13,7 +13,7 @@ import (
 
 // Management returns the provider config of the management cluster.
 func Management(p *platformv1.PlatformConfigSpec) string {
-	return cmp.Or(string(p.ProviderConfig), "in-cluster")
+	return string(p.ProviderConfig)
 }
 
 // IPFamily returns the first address family of the cluster with a provider config. Empty: IPv4, the default of specs.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
@@ -36,7 +37,15 @@ func readConfig(required map[string][]*structpb.Struct) (*platformv1.PlatformCon
 	if err := function.Decode(found[0], &p); err != nil {
 		return nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
 	}
+	function.SetDefaults(&p)
 	return &p.Spec, nil
+}
+
+// Rook returns the settings of Rook's operator, also for a PlatformConfig without them.
+func Rook(p *platformv1.PlatformConfigSpec) platformv1.Rook {
+	c := platformv1.PlatformConfig{Spec: platformv1.PlatformConfigSpec{Rook: new(ptr.Deref(p.Rook, platformv1.Rook{}))}}
+	function.SetDefaults(&c)
+	return *c.Spec.Rook
 }
 
 // APIServerPorts returns the ports on which pods connect to the API server: the ports set by the platform, or the ports of

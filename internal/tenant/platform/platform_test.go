@@ -28,7 +28,10 @@ func TestRead(t *testing.T) {
 		err      string
 	}{
 		{"It is required by its name.", map[string][]*structpb.Struct{"platform": config(map[string]any{"domain": "example.com"})},
-			&platformv1.PlatformConfigSpec{Domain: "example.com"}, ""},
+			&platformv1.PlatformConfigSpec{
+				Domain: "example.com", ClusterDomain: "cluster.local", IPFamily: "IPv4", ProviderConfig: "in-cluster",
+				SecretsNamespace: "crossplane-system",
+			}, ""},
 		{"Crossplane returns an empty list if it does not exist.", map[string][]*structpb.Struct{"platform": nil}, nil, "no PlatformConfig named default"},
 		{"It was not required.", nil, nil, "no PlatformConfig named default"},
 		{"One of another version is not guessed at.", map[string][]*structpb.Struct{"platform": config(map[string]any{"limits": "none"})},
@@ -44,10 +47,28 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestRook checks that Rook's operator has the defaults of the schema without settings, and that settings are kept.
+func TestRook(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rook *platformv1.Rook
+		want platformv1.Rook
+	}{
+		"no settings":    {nil, platformv1.Rook{Namespace: "rook-ceph", ServiceAccount: "rook-ceph-system"}},
+		"some settings":  {&platformv1.Rook{Namespace: "rook"}, platformv1.Rook{Namespace: "rook", ServiceAccount: "rook-ceph-system"}},
+		"other settings": {&platformv1.Rook{CSI: &platformv1.RookCSI{}}, platformv1.Rook{Namespace: "rook-ceph", ServiceAccount: "rook-ceph-system", CSI: &platformv1.RookCSI{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, platform.Rook(&platformv1.PlatformConfigSpec{Rook: tc.rook})); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestClusterOf checks that existing objects find their cluster by its name, and that a removed cluster is an error of the
 // platform.
 func TestClusterOf(t *testing.T) {
-	p := &platformv1.PlatformConfigSpec{Clusters: []platformv1.Cluster{{Name: "east", ProviderConfig: "east-config"}}}
+	p := &platformv1.PlatformConfigSpec{ProviderConfig: "in-cluster", Clusters: []platformv1.Cluster{{Name: "east", ProviderConfig: "east-config"}}}
 	for name, tc := range map[string]struct{ cluster, want, err string }{
 		"here":  {"", "in-cluster", ""},
 		"there": {"east", "east-config", ""},

@@ -1,7 +1,6 @@
 package tenantsecret
 
 import (
-	"cmp"
 	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -29,7 +28,7 @@ func withPrefix(s *common.SecretStoreReference, folder string) *common.SecretSto
 		return nil
 	}
 	out := *s
-	out.Kind, out.Prefix = cmp.Or(s.Kind, "ClusterSecretStore"), secret.Path(*s, folder)
+	out.Prefix = secret.Path(*s, folder)
 	return &out
 }
 

@@ -15,9 +15,9 @@ func TestHypervisorStore(t *testing.T) {
 		t.Error("there is no store")
 	}
 	for prefix, want := range map[string]string{"": "hypervisors/", "clouds/a": "clouds/a/hypervisors/"} {
-		own := common.SecretStoreReference{Name: "openbao", Prefix: prefix}
+		own := common.SecretStoreReference{Name: "openbao", Kind: "SecretStore", Prefix: prefix}
 		pools := HypervisorStore(&own)
-		if got := secret.RemoteKey(*pools, "pool", "key"); got != want+"pool/key" || pools.Kind != "ClusterSecretStore" || own.Kind != "" {
+		if got := secret.RemoteKey(*pools, "pool", "key"); got != want+"pool/key" || pools.Kind != own.Kind || own.Prefix != prefix {
 			t.Errorf("prefix %q: %s, want %spool/key; %+v of %+v", prefix, got, want, pools, own)
 		}
 		if got := secret.RemoteKey(own, names.Instance("hypervisors", "x"), "key"); strings.HasPrefix(got, want) {

@@ -1,8 +1,6 @@
 package tenantsecret
 
 import (
-	"cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -14,7 +12,7 @@ import (
 // copies, and the set that creates them. They outlive the claim, as the workloads that use them do.
 func PlatformPulls(p *platformv1.PlatformConfigSpec, instance string, labels map[string]string) ([]common.ObjectName, Set) {
 	return Set{
-		Name: "platform-pull-secrets", Prefix: "platform-pull-", From: cmp.Or(string(p.SecretsNamespace), "crossplane-system"),
+		Name: "platform-pull-secrets", Prefix: "platform-pull-", From: string(p.SecretsNamespace),
 		Instance: instance, Labels: labels,
 	}.pulling(p.Images, "images.pullSecrets of the PlatformConfig")
 }
