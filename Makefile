@@ -36,7 +36,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push release-check test-package test-webhooks portal test-portal test-platform test-chainsaw \
+.PHONY: help generate scaffold verify-generated docs lint test test-long fuzz crash bench preview demo demo-down render package push release-check test-package test-webhooks test-redfish portal test-portal test-platform test-chainsaw \
   bench-platform bench-fleet images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -143,6 +143,9 @@ test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's rel
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && \
 	  KUBERNETES=$$(hack/tools/build.sh kubernetes) && export KUBERNETES && \
 	  COBALTCORE_TEST_LONG=$(LONG) go test -count=1 -timeout 2h -v ./test/webhooks
+
+test-redfish: ## Test the fencing of nodes with a real Redfish service, sushy-emulator (Python 3.11)
+	SUSHY_EMULATOR=$$(hack/redfish/build.sh) && export SUSHY_EMULATOR && go test -count=1 -v -run TestSushy ./companion/internal/fence
 
 portal: ## Compile examples/portal to out/portal/site (Node.js, npm)
 	hack/portal.sh -build out/portal

@@ -52,6 +52,7 @@ var otherCases = map[string]kindCases{
 	"RoleAssignment":      roleAssignmentCases,
 	"CredentialRotation":  credentialRotationCases,
 	"SecretAggregate":     secretAggregateCases,
+	"HypervisorRecovery":  hypervisorRecoveryCases,
 	"NodeMaintenance":     nodeMaintenanceCases,
 	"ServiceCheck":        serviceCheckCases,
 }

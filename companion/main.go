@@ -30,6 +30,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
+	"github.com/c5c3/crossplane-cobaltcore/companion/hypervisorrecovery"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
@@ -61,6 +62,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"credentialrotation": credentialrotation.Add,
 	"databasesync":       databasesync.Add,
 	"endpointregion":     endpointregion.Add,
+	"hypervisorrecovery": hypervisorrecovery.Add,
 	"identitycheck":      identitycheck.Add,
 	"keyrepository":      keyrepository.Add,
 	"roleassignment":     roleassignment.Add,

@@ -32,6 +32,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
+	"github.com/c5c3/crossplane-cobaltcore/companion/hypervisorrecovery"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
@@ -181,7 +182,8 @@ func TestErrorsContainUnreadableObject(t *testing.T) {
 			return errors.New("it is broken")
 		},
 	})
-	services := &servicecheck.Reconciler{}
+	services, recoveries := &servicecheck.Reconciler{}, &hypervisorrecovery.Reconciler{}
+	recoveries.Reader = broken
 	services.Reader = broken
 	reconcilers := map[string]reconcile.Reconciler{
 		"CellMapping":        &cellmapping.Reconciler{Reader: broken},
@@ -193,6 +195,7 @@ func TestErrorsContainUnreadableObject(t *testing.T) {
 		"IdentityCheck":      &identitycheck.Reconciler{Reader: broken},
 		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
 		"NodeIssuer":         &nodeissuer.Reconciler{Reader: broken},
+		"HypervisorRecovery": recoveries,
 		"NodeMaintenance":    &nodemaintenance.Reconciler{Reader: broken},
 		"OVNSync":            &ovnsync.Reconciler{Reader: broken},
 		"RaftCluster":        &raftcluster.Reconciler{Reader: broken},

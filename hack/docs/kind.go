@@ -62,8 +62,11 @@ func parseKind(doc []byte) (kind, error) {
 		v := crd.Spec.Versions[0]
 		k := kind{name: crd.Spec.Names.Kind, apiVersion: crd.Spec.Group + "/" + v.Name, schema: *v.Schema.OpenAPIV3Schema}
 		k.scope, k.createdBy = "namespaced", "a function; the companion reconciles it"
-		if k.name == "OVNChassis" { // It reports existing chassis, and no function composes it.
+		switch k.name { // No function composes them.
+		case "OVNChassis": // It reports existing chassis.
 			k.createdBy = "the companion"
+		case "HypervisorRecovery", "NodeMaintenance":
+			k.createdBy = "an operator; the companion reconciles it"
 		}
 		if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
 			k.scope, k.createdBy = "cluster-wide", "the platform team"

@@ -7,6 +7,8 @@
 package readiness
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -128,8 +130,8 @@ func row(group, kind string, r ready.Rule) entry {
 	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, rule: r}
 }
 
-// nodeMaintenance is the kind of the companion whose objects the platform team creates. A rule would give functions rights on it.
-const nodeMaintenance = "NodeMaintenance"
+// createdByOperators are the kinds of the companion whose objects operators create. A rule would give functions rights on them.
+var createdByOperators = []string{"HypervisorRecovery", "NodeMaintenance"}
 
 // table returns the rules of composite resources, of kinds of the companion, and of other kinds. Rows replace a derived rule.
 func table(rows ...entry) ready.Rules {
@@ -138,7 +140,7 @@ func table(rows ...entry) ready.Rules {
 		all = append(all, row(k.Group, k.Kind, composite()))
 	}
 	for _, k := range kindregistry.OfCompanion() {
-		if k.Kind != nodeMaintenance {
+		if !slices.Contains(createdByOperators, k.Kind) {
 			all = append(all, row(k.Group, k.Kind, conditions("Ready")))
 		}
 	}

@@ -16,6 +16,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ComputeCatalog{}, &ComputeCatalogList{},
 		&DatabaseSync{}, &DatabaseSyncList{},
 		&EndpointRegion{}, &EndpointRegionList{},
+		&HypervisorRecovery{}, &HypervisorRecoveryList{},
 		&IdentityCheck{}, &IdentityCheckList{},
 		&KeyRepository{}, &KeyRepositoryList{},
 		&NodeMaintenance{}, &NodeMaintenanceList{},

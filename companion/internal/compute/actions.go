@@ -17,7 +17,11 @@ import (
 // ColdMigration is the type of the migrations that Migrate starts. A resize has another one.
 const ColdMigration = "migration"
 
-// act requests an operation on a server. Nova sets its task before it responds, and rejects a second request until the operation has ended.
+// Evacuation is the type of the migrations that Evacuate starts.
+const Evacuation = "evacuation"
+
+// act requests an operation on a server. Nova sets its task before it responds, and rejects a second request until the operation has ended,
+// except for an evacuation.
 func (a *API) act(ctx context.Context, description, id string, request map[string]any, codes ...int) error {
 	options := &gophercloud.RequestOpts{OkCodes: codes}
 	_, err := a.client.Post(ctx, a.client.ServiceURL("servers", id, "action"), request, nil, options) //nolint:bodyclose // the client does
@@ -46,6 +50,44 @@ func (a *API) Stop(ctx context.Context, id string) error {
 // https://docs.openstack.org/api-ref/compute/#start-server-os-start-action
 func (a *API) Start(ctx context.Context, id string) error {
 	return a.act(ctx, "start", id, map[string]any{"os-start": nil}, http.StatusAccepted)
+}
+
+// Evacuate starts a server of a failed host on another one. Nova's scheduler selects it, and rejects the request while the host is up. The
+// server returns to its earlier power state: from microversion 2.95 on, Nova leaves it stopped, and documents earlier ones for this.
+// Nova accepts a second request while the first one is executed (evacuate of nova/compute/api.py has task_state=None), and starts the
+// server twice: the caller must know that there is no other request.
+// https://docs.openstack.org/api-ref/compute/#evacuate-server-evacuate-action
+func (a *API) Evacuate(ctx context.Context, id string) error {
+	return a.act(ctx, "evacuate", id, map[string]any{"evacuate": map[string]any{}}, http.StatusOK)
+}
+
+// GetServer returns a server; nil if it does not exist.
+func (a *API) GetServer(ctx context.Context, id string) (*Server, error) {
+	server, _, err := a.FindServer(ctx, id)
+	return server, err
+}
+
+// FindServer returns a server and its host; nil if it does not exist.
+// https://docs.openstack.org/api-ref/compute/#show-server-details
+func (a *API) FindServer(ctx context.Context, id string) (server *Server, host string, err error) {
+	var body struct {
+		Server struct {
+			ID     string `json:"id"`
+			Name   string `json:"name"`
+			Status string `json:"status"`
+			Task   string `json:"OS-EXT-STS:task_state"`
+			Host   string `json:"OS-EXT-SRV-ATTR:host"`
+		} `json:"server"`
+	}
+	_, err = a.client.Get(ctx, a.client.ServiceURL("servers", id), &body, nil) //nolint:bodyclose // the client does
+	switch {
+	case gophercloud.ResponseCodeIs(err, http.StatusNotFound):
+		return nil, "", nil
+	case err != nil:
+		return nil, "", describeError("read server "+id, err)
+	}
+	s := &body.Server
+	return &Server{ID: s.ID, Name: s.Name, Status: s.Status, Task: s.Task}, s.Host, nil
 }
 
 // MoveFailure returns why the last migration of a server failed; "" if Nova has no message. For example, the scheduler found no host: Nova
@@ -89,8 +131,13 @@ func (a *API) MoveFailure(ctx context.Context, id string) (string, error) {
 }
 
 // StartedAt returns the time at which a migration was requested; zero if Nova did not return it.
-func (m Migration) StartedAt() time.Time {
-	at, err := time.Parse(timeLayout, m.Created)
+func (m Migration) StartedAt() time.Time { return parseTime(m.Created) }
+
+// UpdatedAt returns the time of the last change of a migration; zero if Nova did not return it.
+func (m Migration) UpdatedAt() time.Time { return parseTime(m.Updated) }
+
+func parseTime(text string) time.Time {
+	at, err := time.Parse(timeLayout, text)
 	if err != nil {
 		return time.Time{}
 	}

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
@@ -28,6 +29,16 @@ func (a *API) network() (*gophercloud.ServiceClient, error) {
 // ListAgents returns all agents. Neutron does not return the host of an agent whose chassis no longer exists.
 // https://docs.openstack.org/api-ref/network/v2/#networking-agents
 func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
+	return a.listAgents(ctx, url.Values{})
+}
+
+// ListHostAgents returns the agents on a host.
+func (a *API) ListHostAgents(ctx context.Context, host string) ([]Agent, error) {
+	return a.listAgents(ctx, url.Values{"host": {host}})
+}
+
+// listAgents returns the agents that a query selects.
+func (a *API) listAgents(ctx context.Context, query url.Values) ([]Agent, error) {
 	client, err := a.network()
 	if err != nil {
 		return nil, err
@@ -39,7 +50,11 @@ func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 		Alive bool   `json:"alive"`
 	}
 	var out []Agent
-	list := openstackapi.Pages{Client: client, First: client.ServiceURL("agents"), Key: "agents"}
+	address := client.ServiceURL("agents")
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	list := openstackapi.Pages{Client: client, First: address, Key: "agents"}
 	err = openstackapi.Each(ctx, "Neutron", "list agents", list, func(_ string, g agent) { out = append(out, Agent(g)) })
 	if err != nil {
 		return nil, err

@@ -50,6 +50,8 @@ type Service struct {
 	// Disabled is set if a hypervisor accepts no servers, for the given Reason.
 	Disabled bool
 	Reason   string
+	// ForcedDown is set if an administrator has declared that its host failed: Nova treats it as down, whether it reports or not.
+	ForcedDown bool
 }
 
 // API is the Nova API for a logged-in user, with access to Placement and Neutron. All errors contain the message of the
@@ -101,6 +103,7 @@ func (a *API) listServices(ctx context.Context, query url.Values) ([]Service, er
 		Status  string `json:"status"`
 		Reason  string `json:"disabled_reason"`
 		Updated string `json:"updated_at"`
+		Forced  bool   `json:"forced_down"`
 	}
 	client := *a.client
 	client.Microversion = partialMicroversion
@@ -118,6 +121,7 @@ func (a *API) listServices(ctx context.Context, query url.Values) ([]Service, er
 		out = append(out, Service{
 			ID: s.ID, Binary: s.Binary, Host: s.Host, Unknown: s.Status == "UNKNOWN",
 			Up: s.State == "up", ReportedAt: at, Disabled: s.Status == "disabled", Reason: s.Reason,
+			ForcedDown: s.Forced,
 		})
 	})
 	if err != nil {
@@ -134,18 +138,26 @@ func (a *API) Delete(ctx context.Context, id string) error {
 // Disable prevents new servers on a hypervisor.
 // https://docs.openstack.org/api-ref/compute/#log-disabled-compute-service-information
 func (a *API) Disable(ctx context.Context, s Service, reason string) error {
-	return failure("disable nova-compute on "+s.Host, a.update(ctx, "disable-log-reason", map[string]string{
+	return failure("disable nova-compute on "+s.Host, a.update(ctx, "disable-log-reason", map[string]any{
 		"host": s.Host, "binary": Compute, "disabled_reason": reason,
 	}))
 }
 
 // Enable allows servers on a hypervisor again.
 func (a *API) Enable(ctx context.Context, s Service) error {
-	return failure("enable nova-compute on "+s.Host, a.update(ctx, "enable", map[string]string{"host": s.Host, "binary": Compute}))
+	return failure("enable nova-compute on "+s.Host, a.update(ctx, "enable", map[string]any{"host": s.Host, "binary": Compute}))
+}
+
+// ForceDown declares that the host of a hypervisor failed, or that it has returned. Nova rejects the return until nova-compute has deleted
+// the guests that were evacuated from the host.
+// https://docs.openstack.org/api-ref/compute/#update-forced-down
+func (a *API) ForceDown(ctx context.Context, host string, down bool) error {
+	operation := map[bool]string{true: "force nova-compute down on ", false: "force nova-compute up on "}[down]
+	return failure(operation+host, a.update(ctx, "force-down", map[string]any{"host": host, "binary": Compute, "forced_down": down}))
 }
 
 // update changes the compute service of a host, without access to other cells.
-func (a *API) update(ctx context.Context, operation string, body map[string]string) error {
+func (a *API) update(ctx context.Context, operation string, body map[string]any) error {
 	client := a.ofHost()
 	_, err := client.Put(ctx, client.ServiceURL("os-services", operation), body, nil, //nolint:bodyclose // the client does
 		&gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})

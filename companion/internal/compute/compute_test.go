@@ -157,6 +157,11 @@ func TestListsRecordsOfHypervisor(t *testing.T) {
 	if diff := cmp.Diff([]compute.Agent{agent}, agents); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	for host, want := range map[string][]compute.Agent{"node-1": {agent}, "node-2": nil} {
+		if got, err := api.ListHostAgents(t.Context(), host); !cmp.Equal(want, got) || err != nil {
+			t.Errorf("agents on %s: %v, %v", host, got, err)
+		}
+	}
 	for range 2 { // The second time it is missing.
 		if err := errors.Join(api.DeleteAgent(t.Context(), "node-1"), api.DeleteProvider(t.Context(), tree[0])); err != nil {
 			t.Error(err)

@@ -106,7 +106,23 @@ func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return compact(out, func(s Server) string { return s.ID }), nil
+}
+
+// compact removes duplicates: a server that is created or changed between the requests for two pages can be in both. The last one is
+// retained.
+func compact[T any](all []T, id func(T) string) []T {
+	last := map[string]int{}
+	for i, s := range all {
+		last[id(s)] = i
+	}
+	out := []T{}
+	for i, s := range all {
+		if last[id(s)] == i {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // ended are the states of finished migrations: all others prevent Nova from deleting the services of its hosts
@@ -121,15 +137,21 @@ type Migration struct {
 	Source  string `json:"source_compute"`
 	Target  string `json:"dest_compute"`
 	Created string `json:"created_at"`
+	Updated string `json:"updated_at"`
 }
 
 // IsFinished reports whether the migration is finished.
 func (m Migration) IsFinished() bool { return slices.Contains(ended, m.Status) }
 
+// HasFailed reports whether the migration ended without moving the server.
+func (m Migration) HasFailed() bool {
+	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status)
+}
+
 // FailedAfter reports whether the migration started at the given time or later and ended without moving the server.
 func (m Migration) FailedAfter(t time.Time) bool {
 	created, err := time.Parse(timeLayout, m.Created)
-	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !created.Before(t.Truncate(time.Second))
+	return m.HasFailed() && err == nil && !created.Before(t.Truncate(time.Second))
 }
 
 // ListMigrations returns all recorded migrations from or to a host, except for those in a cell whose database does not respond.

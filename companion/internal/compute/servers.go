@@ -21,6 +21,8 @@ type ServerDetails struct {
 
 	// MemoryMiB and DisksGiB are the sizes of its memory, and of its disks that are not volumes.
 	MemoryMiB, DisksGiB int64
+	// BootsFromImage is set if its root disk is not a volume.
+	BootsFromImage bool
 	// ExtraSpecs are the extra specs of its flavor, and ImageProperties the properties of its image, without the prefix of the group. A
 	// server that boots from a volume has none.
 	ExtraSpecs, ImageProperties map[string]string
@@ -63,6 +65,7 @@ func (s *serverDetails) decode() ServerDetails {
 	}
 	if json.Unmarshal(s.Image, &image) == nil {
 		out.DisksGiB += s.Flavor.Disk
+		out.BootsFromImage = true
 		for key, value := range image.Properties {
 			if text, ok := value.(string); ok {
 				out.ImageProperties[key] = text
@@ -90,7 +93,7 @@ func (a *API) ListServerDetails(ctx context.Context, host string) ([]ServerDetai
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return compact(out, func(s ServerDetails) string { return s.ID }), nil
 }
 
 // GroupPolicy returns the policy of a server group; "" if it does not exist.

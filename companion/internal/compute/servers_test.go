@@ -31,7 +31,7 @@ func TestServerDetails(t *testing.T) {
 	got, err := api.ListServerDetails(t.Context(), "node-1")
 	want := []compute.ServerDetails{
 		{
-			Server: local, MemoryMiB: 2048, DisksGiB: 22, ExtraSpecs: map[string]string{"hw:cpu_policy": "dedicated"},
+			Server: local, MemoryMiB: 2048, DisksGiB: 22, BootsFromImage: true, ExtraSpecs: map[string]string{"hw:cpu_policy": "dedicated"},
 			ImageProperties: map[string]string{"base_image_ref": "i", "hw_tpm_version": "2.0"}, Metadata: map[string]string{"maintenance": "cold"},
 			Group: "g",
 		},
@@ -58,6 +58,25 @@ func TestServerDetails(t *testing.T) {
 	if _, err := api.ListServerDetails(t.Context(), "node-1"); err == nil ||
 		err.Error() != "cannot list the servers of node-1: Nova returned HTTP 503" {
 		t.Error(err)
+	}
+}
+
+// TestDuplicateServers: a server that is in two pages is returned once, with its last state.
+func TestDuplicateServers(t *testing.T) {
+	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
+	last := compute.Server{ID: "a", Status: "SHUTOFF"}
+	nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Servers: []compute.Server{{ID: "a", Status: "ACTIVE"}, {ID: "b"}, last}})
+	api, problem := find(t, nova, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	servers, err := api.ListServers(t.Context(), "node-1")
+	if diff := cmp.Diff([]compute.Server{{ID: "b"}, last}, servers); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	details, err := api.ListServerDetails(t.Context(), "node-1")
+	if err != nil || len(details) != 2 || details[1].Server != last {
+		t.Errorf("%+v, %v", details, err)
 	}
 }
 

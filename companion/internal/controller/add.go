@@ -12,11 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -52,7 +54,7 @@ func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	if k.Annotated {
 		changed = predicate.Or(changed, predicate.AnnotationChangedPredicate{})
 	}
-	b := ctrl.NewControllerManagedBy(mgr).Named(name).For(k.Object, builder.WithPredicates(changed))
+	b := ctrl.NewControllerManagedBy(mgr).Named(name).For(k.Object, builder.WithPredicates(changed)).WithOptions(k.options())
 	if k.Secrets != nil {
 		secrets, err := secretwatch.New(mgr)
 		if err != nil {
@@ -74,6 +76,17 @@ func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	return b.Complete(reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		return k.Reconcile(ctx, env, req)
 	}))
+}
+
+// shortestBackoff is the time between the first failed pass and the next one, as in controller-runtime. It doubles with each failure.
+const shortestBackoff = 5 * time.Millisecond
+
+// options returns the options of the controller.
+func (k *Kind[T, W]) options() (out runtimecontroller.Options) {
+	if k.LongestBackoff > 0 {
+		out.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestBackoff, k.LongestBackoff)
+	}
+	return out
 }
 
 // requests maps a consumer to the objects that reference it.

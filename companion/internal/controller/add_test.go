@@ -16,6 +16,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
+// TestBackoff: the time between failed passes has the limit of the kind.
+func TestBackoff(t *testing.T) {
+	k := testKind(nil)
+	if k.options().RateLimiter != nil {
+		t.Error("a kind without a limit has its own backoff")
+	}
+	k.LongestBackoff = Poll
+	limiter := k.options().RateLimiter
+	last := limiter.When(reconcile.Request{})
+	if last != shortestBackoff {
+		t.Errorf("first %s", last)
+	}
+	for range 40 {
+		last = limiter.When(reconcile.Request{})
+	}
+	if last != Poll {
+		t.Errorf("last %s", last)
+	}
+}
+
 // TestRequests: a consumer triggers the objects in its namespace that reference it.
 func TestRequests(t *testing.T) {
 	k := testKind(nil)

@@ -60,6 +60,8 @@ type Kind[T client.Object, W any] struct {
 	// Warns are the conditions for which a warning is emitted when they become false for a new reason. The first is set for a
 	// TerminalError.
 	Warns []string
+	// LongestBackoff is the longest time between a pass that failed and the next one; 0: the default of controller-runtime, 1,000 seconds.
+	LongestBackoff time.Duration
 	// FormerConditions are previous types of renamed conditions. They are removed from the status: clients that still wait for one must not
 	// find its last state.
 	FormerConditions []string

@@ -184,6 +184,18 @@ func TLS(ca []byte) (http.RoundTripper, error) {
 	return way, nil
 }
 
+// SlowTLS returns a transport like TLS, for servers that need up to the given time for the TLS handshake.
+func SlowTLS(handshake time.Duration) Transport {
+	return func(ca []byte) (http.RoundTripper, error) {
+		way, err := newTransport(ca)
+		if err != nil {
+			return nil, err
+		}
+		way.DisableKeepAlives, way.TLSHandshakeTimeout = true, handshake
+		return way, nil
+	}
+}
+
 func newTransport(ca []byte) (*http.Transport, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(ca) > 0 {

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"net"
 	"net/http"
@@ -275,6 +276,34 @@ func TestTLS(t *testing.T) {
 	c.AuthURL = redirects.URL + "/v3"
 	if _, err := Transport(mine).Login(context.Background(), c); err == nil || queried {
 		t.Errorf("followed: %v", err)
+	}
+}
+
+// TestSlowTLS: a server may take the given time for the handshake.
+func TestSlowTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		time.Sleep(100 * time.Millisecond)
+		return nil, nil
+	}}
+	server.StartTLS()
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	for limit, want := range map[time.Duration]bool{time.Millisecond: false, time.Minute: true} {
+		way, err := SlowTLS(limit)(ca)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := (&http.Client{Transport: way}).Get(server.URL)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if got := err == nil; got != want {
+			t.Errorf("a handshake within %s: %v", limit, err)
+		}
+	}
+	if _, err := SlowTLS(time.Minute)([]byte("no certificate")); err == nil {
+		t.Error("no certificate is accepted as an authority")
 	}
 }
 

@@ -45,6 +45,10 @@ var Rules = []Rule{
 	{"It reports to the Hypervisor of its node.", "kvm-node-agent", "kvm.cloud.sap", "hypervisors/status", "values", "patch"},
 	{"It reads the certificate of its node.", "kvm-node-agent", `""`, "secrets", "values", "get, list, watch"},
 	{
+		"They order the recovery of the servers of failed nodes. It is not bound by the chart.", "hypervisor-recovery",
+		"openstack.c5c3.io", "hypervisorrecoveries", "", "get, list, watch, create, update, patch, delete",
+	},
+	{
 		"They order the maintenance of nodes. It is not bound by the chart.", "node-maintenance",
 		"openstack.c5c3.io", "nodemaintenances", "", "get, list, watch, create, update, patch, delete",
 	},
@@ -99,6 +103,7 @@ var Holders = map[string]string{
 	"compose":                       "Crossplane",
 	"hypervisor-operator":           "hypervisor operator of a pool",
 	"hypervisor-operator-namespace": "hypervisor operator of a pool",
+	"hypervisor-recovery":           "people and lifecycle tools of the platform",
 	"hypervisors":                   "Crossplane and provider-kubernetes",
 	"kvm-node-agent":                "KVM node agent of a pool",
 	"labels-injector":               "labels injector of a pool",

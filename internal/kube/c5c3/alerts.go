@@ -279,6 +279,24 @@ func (s series) novaAlerts() []monitoring.Alert {
 			Summary: "NodeMaintenance {{ $labels.name }} is blocked: its node is not ready for the maintenance, or does not return from it.",
 			Action:  "See the condition Unblocked of the NodeMaintenance for the server or the service, and the remedy.",
 		},
+		{
+			Name: "HypervisorRecoveryBlocked", Severity: monitoring.Critical, For: "5m",
+			Expr:    s.of("companion_hypervisor_recovery_blocked", "") + " == 1",
+			Summary: "Failed nodes of the pool {{ $labels.name }} are not recovered, or the pool cannot be observed.",
+			Action:  "See the condition Unblocked of the HypervisorRecovery for the nodes and servers, and the remedy.",
+		},
+		{
+			Name: "HypervisorFencingUnavailable", Severity: monitoring.Warning, For: "30m",
+			Expr:    s.isFalse("hypervisor_recovery", "Fenceable"),
+			Summary: "Healthy nodes of the pool {{ $labels.name }} could not be powered off after a failure.",
+			Action:  "See the condition Fenceable of the HypervisorRecovery for the nodes, and the remedy.",
+		},
+		{
+			Name: "HypervisorFailed", Severity: monitoring.Warning, For: "1m",
+			Expr:    s.isFalse("hypervisor_recovery", "Recovered"),
+			Summary: "Nodes of the pool {{ $labels.name }} have failed, are forced down, or do not report to all witnesses.",
+			Action:  "See the condition Recovered of the HypervisorRecovery for the reason and the nodes.",
+		},
 	}
 }
 

@@ -180,7 +180,10 @@ func TestAlerts(t *testing.T) {
 		"RemovedNodeNotEmpty":      isFalse(warning, "1h", "service_check", "RemovedNodesCleanedUp"),
 		"NodeEvacuationIncomplete": isFalse(warning, "2h", "service_check", "CordonedNodesEvacuated"),
 
-		"NodeMaintenanceBlocked": alert("1h", "companion_node_maintenance_blocked"),
+		"NodeMaintenanceBlocked":       alert("1h", "companion_node_maintenance_blocked"),
+		"HypervisorRecoveryBlocked":    {Severity: critical, For: "5m", Selectors: []string{"companion_hypervisor_recovery_blocked"}},
+		"HypervisorFencingUnavailable": isFalse(warning, "30m", "hypervisor_recovery", "Fenceable"),
+		"HypervisorFailed":             isFalse(warning, "1m", "hypervisor_recovery", "Recovered"),
 
 		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
 

@@ -144,6 +144,13 @@ func (s series) compute() []monitoring.Panel {
 			{Expr: s.of("companion_node_maintenance_blocked", "") + " == 1", Legend: "{{name}} is blocked"},
 			{Expr: s.of("companion_node_maintenance_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
 		}},
+		{Title: "Recovery of failed nodes", Unit: monitoring.Number, Lines: []monitoring.Query{
+			{Expr: s.of("companion_hypervisor_recovery_failed_nodes", ""), Legend: "{{name}} failed nodes"},
+			{Expr: s.of("companion_hypervisor_recovery_nodes", ""), Legend: "{{name}} nodes in the state {{state}}"},
+			{Expr: s.of("companion_hypervisor_recovery_remaining_servers", ""), Legend: "{{name}} servers on failed nodes"},
+			{Expr: s.of("companion_hypervisor_recovery_blocked", "") + " == 1", Legend: "{{name}} is blocked"},
+			{Expr: s.of("companion_hypervisor_recovery_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
+		}},
 		{Title: "Differences between Neutron and OVN, and comparisons in an hour", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_ovn_sync_differences", ""), Legend: "{{name}}"},
 			{Expr: s.of("companion_ovn_sync_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},

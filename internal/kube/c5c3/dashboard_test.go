@@ -46,7 +46,7 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal([]byte(conf.Data["companion-dashboard.json"]), &page); err != nil {
 		t.Fatal(err)
 	}
-	if conf.Name != "companion-dashboard" || page.Title != "Companion of cloud" || len(page.Panels) != 26 {
+	if conf.Name != "companion-dashboard" || page.Title != "Companion of cloud" || len(page.Panels) != 27 {
 		t.Errorf("%s: %q with %d panels", conf.Name, page.Title, len(page.Panels))
 	}
 	titles, exprs := map[string]bool{}, map[string]bool{}

@@ -230,6 +230,7 @@ func (s *reader) tours(t *testing.T) []guide.Tour {
 			Page: "how-to/node-maintenance", Replace: []string{"NODE", "node-0", "CONSUMER", "first"},
 		},
 		{Page: "how-to/order-node-maintenance", Replace: []string{"SERVER", "first"}},
+		{Page: "how-to/recover-failed-nodes", Replace: []string{"SERVER", "first"}},
 		{
 			Page: "tutorials/recover-a-hypervisor", RetryTimeout: commandTimeout,
 			Replace: []string{"SERVER_ID=...", "SERVER_ID=$(openstack server show first -f value -c id)"},

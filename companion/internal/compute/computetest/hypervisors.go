@@ -131,15 +131,14 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 // serveHypervisors serves requests for hypervisors, servers and migrations, and reports whether the request was one.
 func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []string) bool {
 	all, host := []any{}, r.URL.Query().Get("host")
-	if slices.Contains(n.unresponsiveHosts, host) {
+	if slices.Contains(n.unresponsiveHosts, host) || slices.Contains(n.incompleteHosts, host) {
 		host = ""
 	}
 	if path[0] == "os-server-groups" && len(path) == 2 {
 		return n.serveGroup(w, path[1])
 	}
-	if path[0] == "servers" && len(path) > 2 && path[2] == "os-instance-actions" {
-		n.serveActions(w, path[1], path[3:])
-		return true
+	if path[0] == "servers" && path[len(path)-1] != "detail" {
+		return n.serveServer(w, path[1:])
 	}
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
@@ -168,6 +167,29 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		return path[0] == "os-hosts" && len(path) == 2 && n.serveHost(w, r, path[1])
 	}
 	return true
+}
+
+// serveServer serves a server or its history, and reports whether it exists.
+func (n *Nova) serveServer(w http.ResponseWriter, path []string) bool {
+	if len(path) > 1 && path[1] == "os-instance-actions" {
+		n.serveActions(w, path[0], path[2:])
+		return true
+	}
+	for _, h := range n.hypervisors {
+		for _, s := range h.Servers {
+			if len(path) == 1 && s.ID == path[0] && slices.Contains(n.unresponsiveHosts, h.Host) {
+				identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
+				return true
+			}
+			if len(path) == 1 && s.ID == path[0] {
+				server := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": s.Task,
+					"OS-EXT-SRV-ATTR:host": h.Host}
+				identitytest.Write(w, http.StatusOK, map[string]any{"server": server})
+				return true
+			}
+		}
+	}
+	return false
 }
 
 const (
@@ -416,6 +438,9 @@ func (n *Nova) serveNeutron(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet && id == "":
 		all := []any{}
 		for _, a := range n.agents {
+			if host := r.URL.Query().Get("host"); host != "" && host != a.Host {
+				continue
+			}
 			all = append(all, map[string]any{"id": a.ID, "agent_type": a.Type, "host": a.Host, "alive": a.Alive})
 		}
 		identitytest.Write(w, http.StatusOK, map[string]any{"agents": all})

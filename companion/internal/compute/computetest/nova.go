@@ -2,11 +2,13 @@
 package computetest
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
@@ -27,6 +29,8 @@ type Nova struct {
 	down     bool
 	// unresponsiveHosts are the hosts of a cell whose database does not respond.
 	unresponsiveHosts []string
+	// incompleteHosts are hosts whose servers and migrations lists do not have.
+	incompleteHosts []string
 	// placementDown makes all requests to Placement fail.
 	placementDown bool
 	// requestError is returned for all requests, and createError for the creation of flavors and aggregates.
@@ -47,6 +51,20 @@ type Nova struct {
 	// migrations fail, and confirmed the states of servers after the confirmation of their cold migration.
 	actions                         []string
 	rejected, moveErrors, confirmed map[string]string
+	// evacuations are the evacuations in progress, and stalled the requests that are executed later. isLost is set if the response of the
+	// last request is lost. failingStarts and failingClaims are servers whose evacuations fail late or early, hanging those whose evacuations
+	// do not end, and starts the guests that evacuations have started.
+	evacuations, stalled []evacuation
+	isStalled, isLost    bool
+	failingStarts        map[string]bool
+	failingClaims        map[string]bool
+	hanging              map[string]bool
+	starts               []Start
+	// queued are the requests to start servers in the queues of hosts that do not run, and interrupted the servers whose live migrations the
+	// failure of the source has interrupted.
+	queued      []Start
+	interrupted map[string]bool
+	now         func() time.Time
 }
 
 // New returns a Nova whose API is in Keystone's catalog.
@@ -93,6 +111,14 @@ func (n *Nova) SetCellDown(hosts ...string) {
 	n.unresponsiveHosts = hosts
 }
 
+// SetIncomplete makes lists of the servers and of the migrations of hosts empty: the process of nova-api that serves them does not reach
+// the database of the cell, and another one serves the other requests.
+func (n *Nova) SetIncomplete(hosts ...string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.incompleteHosts = hosts
+}
+
 // SetPlacementDown makes every request to Placement fail.
 func (n *Nova) SetPlacementDown(down bool) {
 	n.mutex.Lock()
@@ -125,7 +151,14 @@ func (n *Nova) RoundTrip(r *http.Request) (*http.Response, error) {
 	case !strings.HasPrefix(url, address):
 		return n.Keystone.RoundTrip(r)
 	}
-	return identitytest.Answer(r, serve)
+	response, err := identitytest.Answer(r, serve)
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.isLost {
+		n.isLost = false
+		return nil, context.DeadlineExceeded
+	}
+	return response, err
 }
 
 func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
@@ -178,7 +211,7 @@ func (n *Nova) list(w http.ResponseWriter, query url.Values, partial bool) {
 			all = append(all, map[string]any{
 				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal",
 				"status": map[bool]string{true: "disabled", false: "enabled"}[s.Disabled], "disabled_reason": s.Reason,
-				"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": reported, "forced_down": false,
+				"state": map[bool]string{true: "up", false: "down"}[s.Up && !s.ForcedDown], "updated_at": reported, "forced_down": s.ForcedDown,
 			})
 		}
 	}
