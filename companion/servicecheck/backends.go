@@ -16,7 +16,7 @@ const (
 	// blockStorage is the type of Cinder in the Keystone catalog.
 	blockStorage = "block-storage"
 	// capacityReportInterval is how often Cinder's volume managers report their capacity by default, and failureThreshold is
-	// the number of missed reports after which the report of a backend is overdue.
+	// the number of missed reports after which a backend is silent.
 	capacityReportInterval = time.Minute
 	failureThreshold       = 5
 )
@@ -30,7 +30,7 @@ func (obs *observation) readBackends() {
 
 // backend returns the current state of a backend.
 func (obs *observation) backend(b openstackv1.CheckedBackend) openstackv1.CheckedBackendState {
-	out := openstackv1.CheckedBackendState{Name: b.Name, CapacityReportOverdue: true}
+	out := openstackv1.CheckedBackendState{Name: b.Name, Silent: true}
 	previous := obs.check.Status.Backends
 	if i := slices.IndexFunc(previous, func(s openstackv1.CheckedBackendState) bool { return s.Name == b.Name }); i >= 0 {
 		out = *previous[i].DeepCopy()
@@ -66,17 +66,17 @@ func (obs *observation) recordReport(s *openstackv1.CheckedBackendState, b opens
 	longest := failureThreshold * cmp.Or(time.Duration(b.LooksEverySeconds)*time.Second, capacityReportInterval)
 	isRecent := func(t time.Time) bool { return obs.now.Sub(t) <= longest }
 	if isRecent(reportedAt) {
-		s.CapacityReportOverdue, s.LastCapacityReportTime = false, nil
+		s.Silent, s.Looked = false, nil
 		return
 	}
 	// The time is unknown if managers are down, or schedulers have just started. Until now it was known.
-	if reportedAt.IsZero() && !s.CapacityReportOverdue && s.LastCapacityReportTime == nil {
+	if reportedAt.IsZero() && !s.Silent && s.Looked == nil {
 		reportedAt = obs.now
 	}
-	if !reportedAt.IsZero() && (s.LastCapacityReportTime == nil || reportedAt.After(s.LastCapacityReportTime.Time)) {
-		s.LastCapacityReportTime = &metav1.Time{Time: reportedAt}
+	if !reportedAt.IsZero() && (s.Looked == nil || reportedAt.After(s.Looked.Time)) {
+		s.Looked = &metav1.Time{Time: reportedAt}
 	}
-	s.CapacityReportOverdue = s.LastCapacityReportTime == nil || !isRecent(s.LastCapacityReportTime.Time)
+	s.Silent = s.Looked == nil || !isRecent(s.Looked.Time)
 }
 
 // amount returns the capacity in GiB: the previous value if it is unknown, nil if it is infinite.
@@ -90,16 +90,15 @@ func amount(r blockstorage.Capacity, before *int64) *int64 {
 	return &r.GiB
 }
 
-// backendsNotReporting returns a message for each backend whose report is overdue.
+// backendsNotReporting returns a message for each silent backend.
 func (obs *observation) backendsNotReporting() (out []string) {
 	for _, b := range obs.backends {
 		switch {
-		case !b.CapacityReportOverdue:
-		case b.LastCapacityReportTime == nil:
+		case !b.Silent:
+		case b.Looked == nil:
 			out = append(out, "backend "+b.Name+" has never reported its capacity")
 		default:
-			out = append(out, fmt.Sprintf("backend %s has not reported its capacity since %s",
-				b.Name, b.LastCapacityReportTime.UTC().Format(time.RFC3339)))
+			out = append(out, fmt.Sprintf("backend %s has not reported its capacity since %s", b.Name, b.Looked.UTC().Format(time.RFC3339)))
 		}
 	}
 	return out

@@ -84,7 +84,7 @@ var (
 
 // lastReport returns a backend whose last report was at the given time.
 func lastReport(s openstackv1.CheckedBackendState, at time.Time, notReporting bool, up int32) openstackv1.CheckedBackendState {
-	s.LastCapacityReportTime, s.CapacityReportOverdue, s.Up = &metav1.Time{Time: at}, notReporting, up
+	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, notReporting, up
 	return s
 }
 
@@ -154,9 +154,7 @@ func TestToleratesRestartOfSchedulers(t *testing.T) {
 func TestBackendsNeverReported(t *testing.T) {
 	v := newVolumes(t)
 	v.cinder.SetPools()
-	want := []openstackv1.CheckedBackendState{
-		{Name: "ceph-rbd", Up: 2, CapacityReportOverdue: true}, {Name: "archive_1", Up: 1, CapacityReportOverdue: true},
-	}
+	want := []openstackv1.CheckedBackendState{{Name: "ceph-rbd", Up: 2, Silent: true}, {Name: "archive_1", Up: 1, Silent: true}}
 	for range 2 {
 		got, ready := v.after(time.Minute)
 		compare(t, "They have not reported.", want, got)
@@ -164,40 +162,6 @@ func TestBackendsNeverReported(t *testing.T) {
 			Message: "backend ceph-rbd has never " +
 				"reported its capacity; backend archive_1 has never reported its capacity"}, ready)
 	}
-}
-
-// TestCapacityReportAfterUpgrade: the status of a former companion has neither the time of the last report nor whether it is overdue.
-func TestCapacityReportAfterUpgrade(t *testing.T) {
-	upgrade := func(v *volumes) {
-		s := v.check()
-		for i := range s.Status.Backends {
-			s.Status.Backends[i].CapacityReportOverdue, s.Status.Backends[i].LastCapacityReportTime = false, nil
-		}
-		if err := v.api.Status().Update(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Run("known time", func(t *testing.T) {
-		v := newVolumes(t)
-		start := v.clock.Now()
-		v.after(0)
-		v.after(6 * time.Minute)
-		upgrade(v)
-		got, ready := v.after(time.Minute)
-		compare(t, "It is overdue at once.", []openstackv1.CheckedBackendState{lastReport(completeState, start, true, 2), full}, got)
-		compare(t, "The condition stays False.", metav1.ConditionFalse, ready.Status)
-	})
-	t.Run("unknown time", func(t *testing.T) {
-		v := newVolumes(t)
-		v.cinder.SetPools()
-		v.after(0)
-		upgrade(v)
-		got, _ := v.after(time.Minute)
-		compare(t, "It is not overdue yet.", false, got[0].CapacityReportOverdue)
-		got, ready := v.after(6 * time.Minute)
-		compare(t, "It is overdue after five intervals.", true, got[0].CapacityReportOverdue)
-		compare(t, "The condition is False again.", metav1.ConditionFalse, ready.Status)
-	})
 }
 
 // TestRetainsCapacityWhileUnknown: an unknown amount keeps the previous one, and an infinite amount is unset.

@@ -27,6 +27,6 @@
 //
 // For Cinder, the check reports the capacity of volume backends, which their managers report to the schedulers. If Ceph is
 // unreachable, a manager continues to report that it is up, but stops its capacity reports, which it sends once a minute. A
-// backend without a report for five intervals keeps its previous numbers. Records of Cinder's processes are not removed:
+// backend with five missed reports is silent and keeps its previous numbers. Records of Cinder's processes are not removed:
 // its API has no request for that.
 package servicecheck

@@ -64,8 +64,6 @@ func (m *model) capacityReportInterval() int32 {
 type backendReport struct {
 	openstackv1.CheckedBackendState
 	reported bool
-	// overdueKnown is false if the report is of a former companion, which does not write capacityReportOverdue.
-	overdueKnown bool
 	// since is the time of the managers' last capacity query, if that is overdue.
 	since string
 }
@@ -78,8 +76,8 @@ func (m *model) backendReport(name string) (out backendReport) {
 			continue
 		}
 		out.reported = true
-		out.CapacityReportOverdue, out.overdueKnown = b["capacityReportOverdue"].(bool)
-		out.since, _ = b["lastCapacityReportTime"].(string)
+		out.Silent, _ = b["silent"].(bool)
+		out.since, _ = b["looked"].(string)
 		up, _ := b["up"].(float64)
 		out.Up = int32(up)
 		out.TotalGiB, out.AvailableGiB = parseInteger(b["totalGiB"]), parseInteger(b["availableGiB"])
@@ -118,11 +116,11 @@ func (m *model) cephConnected() ready.Result {
 			continue
 		}
 		at := m.backendReport(b.Name)
-		if !at.overdueKnown {
+		if !at.reported {
 			return ready.Result{}
 		}
 		some = true
-		if at.CapacityReportOverdue {
+		if at.Silent {
 			missing = append(missing, m.cephHint(b, at))
 		}
 	}

@@ -46,9 +46,8 @@ func finds(t *testing.T, w *simulate.Cluster, status string) {
 // The condition names the Ceph clusters that do not respond, and does not affect the readiness of Cinder.
 func TestReportsCapacityOfBackends(t *testing.T) {
 	const (
-		first     = "{name: ceph-rbd, up: 2, capacityReportOverdue: false, totalGiB: 100, availableGiB: 60}"
-		second    = "{name: ceph_2, up: 1, capacityReportOverdue: false, totalGiB: 10, availableGiB: 0}"
-		overdue   = "{name: ceph-rbd, up: 2, capacityReportOverdue: true, lastCapacityReportTime: '2026-03-02T12:00:00Z'"
+		first     = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
+		second    = "{name: ceph_2, up: 1, totalGiB: 10, availableGiB: 0}"
 		responses = ", conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]"
 		fails     = ", conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list the pools of Cinder:\\n503\"}]"
 		last      = "[{name: ceph-rbd, phase: Ready, totalGiB: 8, availableGiB: 4}, {name: gone, phase: Ready, totalGiB: 1}]"
@@ -78,30 +77,23 @@ func TestReportsCapacityOfBackends(t *testing.T) {
 			"One backend was added later, and is unknown.", "{backends: [" + first + "]" + responses + "}", last,
 			[]string{"ceph-rbd 100 60", "ceph_2 - -"}, "",
 		},
-		"former companion": {
-			"Without the field, a backend may be overdue. The numbers are known.",
-			"{backends: [{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}", last, both, "",
-		},
 		"Endless": {
-			"Unlimited capacity has no number, regardless of previous reports.",
-			"{backends: [{name: ceph-rbd, up: 1, capacityReportOverdue: false}, " + second + "]" + responses + "}", last,
+			"Unlimited capacity has no number, regardless of previous reports.", "{backends: [{name: ceph-rbd, up: 1}, " + second + "]" + responses + "}", last,
 			[]string{"ceph-rbd - -", "ceph_2 10 0"}, connected,
 		},
-		"Overdue": {
+		"Silent": {
 			"Its Ceph cluster is unavailable. The last report is retained.",
-			"{backends: [" + overdue + ", totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
+			"{backends: [{name: ceph-rbd, up: 2, silent: true, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
 			last, both, missing + "backend ceph-rbd: its Ceph cluster has not responded since 2026-03-02T12:00:00Z" + rbd,
 		},
 		"Late": {
 			"It is not, as long as it may be.",
-			"{backends: [{name: ceph-rbd, up: 2, capacityReportOverdue: false, lastCapacityReportTime: '2026-03-02T12:00:00Z', totalGiB: 100, " +
-				"availableGiB: 60}, " + second + "]" + responses + "}",
+			"{backends: [{name: ceph-rbd, up: 2, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
 			last, both, connected,
 		},
-		"AllOverdue": {
+		"AllSilent": {
 			"One was never reached, and one has no manager.",
-			"{backends: [{name: ceph-rbd, up: 1, capacityReportOverdue: true}, {name: ceph_2, capacityReportOverdue: true, " +
-				"lastCapacityReportTime: '2026-03-02T12:00:00Z'}]" + responses + "}",
+			"{backends: [{name: ceph-rbd, up: 1, silent: true}, {name: ceph_2, silent: true, looked: '2026-03-02T12:00:00Z'}]" + responses + "}",
 			"[]", []string{"ceph-rbd - -", "ceph_2 - -"},
 			missing + "backend ceph-rbd: its Ceph cluster has not responded yet" + rbd +
 				"; backend ceph_2: none of its managers reports; a manager reports only after it has connected to its Ceph cluster" + pool,

@@ -93,7 +93,7 @@ type CheckedBackend struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=30
 	Name string `json:"name"`
-	// Interval at which its managers report the capacity, in seconds. After five intervals without a report, it is overdue.
+	// Interval at which its managers measure the free capacity, in seconds. A manager that reports none for five intervals is silent.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +kubebuilder:default=60
@@ -161,21 +161,20 @@ type ServiceCheckStatus struct {
 	Backends []CheckedBackendState `json:"backends,omitempty"`
 }
 
-// CheckedBackendState is the state of a backend. Numbers are from the last capacity report of its managers.
+// CheckedBackendState is the state of a backend. Numbers are from the last measurement of its managers.
 type CheckedBackendState struct {
 	// Name of the backend.
 	// +kubebuilder:validation:MaxLength=30
 	Name string `json:"name"`
-	// Number of managers that are up. After a successful start, they stay up even if they cannot reach their storage.
+	// Managers that report. After a successful start, they report even if they cannot reach their storage.
 	// +optional
 	Up int32 `json:"up,omitempty"`
-	// Time of the last known capacity report of a manager. Unset: the last report is recent, or there was none.
+	// Time of the last successful measurement of the capacity by a manager. Unset: there was none.
 	// +optional
-	LastCapacityReportTime *metav1.Time `json:"lastCapacityReportTime,omitempty"`
-	// No manager has reported the capacity for five intervals: their storage does not respond, or they do not run. Unset: a former
-	// companion wrote this status.
+	Looked *metav1.Time `json:"looked,omitempty"`
+	// The measurement of all managers is overdue: their storage does not respond, or they do not run.
 	// +optional
-	CapacityReportOverdue bool `json:"capacityReportOverdue"`
+	Silent bool `json:"silent,omitempty"`
 	// Total capacity, in GiB. Unset: unknown, or unlimited.
 	// +optional
 	TotalGiB *int64 `json:"totalGiB,omitempty"`

@@ -414,7 +414,7 @@ func serviceCheck(v view) status {
 		for i, b := range list {
 			named, _ := b.(map[string]any)
 			backends[i] = map[string]any{
-				"name": named["name"], "up": int64(1), "capacityReportOverdue": false, "totalGiB": int64(1024), "availableGiB": int64(1000),
+				"name": named["name"], "up": int64(1), "totalGiB": int64(1024), "availableGiB": int64(1000),
 			}
 		}
 		out["backends"] = backends
