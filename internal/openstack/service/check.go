@@ -68,11 +68,11 @@ func (s Spec) Complete() {
 func (s Spec) Check(base, app string, r release.Release) error {
 	_, options := override.Options(app, string(r), s.Overrides, base, s.Groups...)
 	_, rules := override.Rules(app, string(r), s.Overrides, base)
-	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base), s.checkInternalURL(base), s.checkAPI(base))
+	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base), s.checkInternalURL(base), s.CheckAPI(base))
 }
 
-// checkAPI returns an error for invalid quantities of the process of the API.
-func (s Spec) checkAPI(base string) error {
+// CheckAPI returns an error for invalid quantities of the process of the API; base is the path of the spec. Check includes it.
+func (s Spec) CheckAPI(base string) error {
 	if s.api == nil {
 		return nil
 	}

@@ -114,7 +114,7 @@ func SecretUUID(namespace, cinder, backend string) string {
 func Check(base string, r release.Release, s service.Spec, storage *cinderv1.Storage, all *common.Process, locks bool) error {
 	backends := checkBackends(base, r, storage.Backends, all, locks)
 	if err := errors.Join(backends, checkTypes(base, storage), checkBackup(base, storage)); err != nil {
-		return err // Options of backends cannot be looked up if the backends are wrong.
+		return errors.Join(err, s.CheckAPI(base)) // Options of backends cannot be looked up if the backends are wrong.
 	}
 	return s.Check(base, cinderv1.ServiceName, r)
 }
