@@ -32,6 +32,7 @@ func TestCheck(t *testing.T) {
 		"a backend's address":    {reason: "It has a field.", spec: "{backends: [" + pool + "], config: {a: {rbd_pool: x}}}", want: "spec.config.a.rbd_pool: "},
 		"Cinder's own name":      {reason: "Two would write one section.", spec: "{backends: [{name: cors, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0].name: cinder has a group [cors]"},
 		"one name":               {reason: "Objects have no underscores.", spec: "{backends: [{name: a_b, rbd: {secretRef: {name: c}}}, {name: a-b, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[1].name: a-b and a_b differ"},
+		"with an API's error":    {reason: "All errors are reported at once.", spec: "{api: {memory: x}}", want: "spec.api.memory: "},
 		"two managers":           {reason: "They share its volumes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", locks: true},
 		"two without locks":      {reason: "Both would write to the same volumes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", want: "spec.volume.replicas: several managers"},
 		"two of a share":         {reason: "The driver cannot.", spec: "{backends: [{name: b, nfs: {shares: ['a:/b']}, volume: {replicas: 2}}]}", locks: true, want: "spec.backends[0].volume.replicas: NFS backends"},

@@ -203,11 +203,9 @@ func CheckWorkloadCluster(p *platformv1.PlatformConfigSpec, name string, family 
 		return invalid.Field("metadata.name", "the PlatformConfig has a cluster %s with provider config %s, so claims would use another cluster "+
 			"than this one; choose another name", name, entry.ProviderConfig)
 	}
-	if own, listed := cmp.Or(family, p.IPFamily, ipv4), cmp.Or(entry.IPFamily, p.IPFamily, ipv4); own != listed {
+	if own, listed := cmp.Or(family, p.IPFamily), cmp.Or(entry.IPFamily, p.IPFamily); own != listed {
 		return invalid.Field("spec.ipFamily", "%s differs from %s in clusters of the PlatformConfig; set both to the first address family of "+
 			"the cluster's Services", own, listed)
 	}
 	return nil
 }
-
-const ipv4 common.IPFamily = "IPv4"
