@@ -483,32 +483,7 @@ func (n *Nova) CleanUp(host string) {
 			continue
 		}
 		h.Migrations, h.Servers = slices.Clone(h.Migrations), slices.Clone(h.Servers)
-		evacuated := map[string]bool{}
-		for j := range h.Migrations {
-			m := &h.Migrations[j]
-			if m.Source == host && m.Type == compute.Evacuation && slices.Contains([]string{"accepted", preMigrating, "done"}, m.Status) {
-				m.Status, evacuated[m.Server] = "completed", true
-			}
-			if m.Source == host && m.Status == "running" && n.interrupted[m.Server] {
-				m.Status = "error"
-				if n.now != nil {
-					m.Updated = n.now().UTC().Format(createdLayout)
-				}
-			}
-		}
-		for j := range h.Servers {
-			s := &h.Servers[j]
-			if strings.HasPrefix(s.Task, "rebuild") && slices.Contains([]string{"ACTIVE", "SHUTOFF"}, s.Status) && !evacuated[s.ID] {
-				s.Status, s.Task = "ERROR", ""
-			}
-			if n.interrupted[s.ID] {
-				s.Task = ""
-				delete(n.interrupted, s.ID)
-			}
-			if s.Task == "powering-on" {
-				s.Status, s.Task = "ACTIVE", ""
-			}
-		}
+		n.cleanUpServers(h, n.cleanUpMigrations(h))
 	}
 	for _, s := range n.queued {
 		if s.Host == host {
@@ -516,6 +491,44 @@ func (n *Nova) CleanUp(host string) {
 		}
 	}
 	n.queued = slices.DeleteFunc(n.queued, func(s Start) bool { return s.Host == host })
+}
+
+// cleanUpMigrations completes the evacuations from a host, aborts its interrupted live migrations, and returns the evacuated servers.
+func (n *Nova) cleanUpMigrations(h *Hypervisor) map[string]bool {
+	evacuated := map[string]bool{}
+	for j := range h.Migrations {
+		m := &h.Migrations[j]
+		if m.Source != h.Host {
+			continue
+		}
+		if m.Type == compute.Evacuation && slices.Contains([]string{"accepted", preMigrating, "done"}, m.Status) {
+			m.Status, evacuated[m.Server] = "completed", true
+		}
+		if m.Status == "running" && n.interrupted[m.Server] {
+			m.Status = "error"
+			if n.now != nil {
+				m.Updated = n.now().UTC().Format(createdLayout)
+			}
+		}
+	}
+	return evacuated
+}
+
+// cleanUpServers ends the tasks of the servers of a host that nova-compute finds when it starts.
+func (n *Nova) cleanUpServers(h *Hypervisor, evacuated map[string]bool) {
+	for j := range h.Servers {
+		s := &h.Servers[j]
+		if strings.HasPrefix(s.Task, "rebuild") && slices.Contains([]string{"ACTIVE", "SHUTOFF"}, s.Status) && !evacuated[s.ID] {
+			s.Status, s.Task = "ERROR", ""
+		}
+		if n.interrupted[s.ID] {
+			s.Task = ""
+			delete(n.interrupted, s.ID)
+		}
+		if s.Task == "powering-on" {
+			s.Status, s.Task = "ACTIVE", ""
+		}
+	}
 }
 
 // disable enables or disables a host for servers, or declares it failed.
