@@ -121,6 +121,8 @@ const (
 	mayRunTwice = "MayRunTwice"
 	// witnessesDisagree is the reason of a node of which a witness reports a failure, and another one that it runs.
 	witnessesDisagree = "WitnessesDisagree"
+	// tooManyFailed is the reason of a node that is not recovered because too many nodes of the pool have failed.
+	tooManyFailed = "TooManyFailed"
 )
 
 // situation is everything that determines the next step of a node. Durations are 0 if the state has no start.
@@ -190,7 +192,7 @@ func (s situation) doubt() string {
 	case v == contradicted:
 		return witnessesDisagree
 	case s.crowded: // Networks and power were not read.
-		return "TooManyFailed"
+		return tooManyFailed
 	case v == partitioned:
 		return "PartitionPossible"
 	}
@@ -212,7 +214,7 @@ func (s situation) onSuspicion() (step, string) {
 	case s.excluded:
 		return wait, "Excluded"
 	case s.crowded:
-		return wait, "TooManyFailed"
+		return wait, tooManyFailed
 	case s.suspected < s.delay && s.age >= s.delay+stallTimeout:
 		return wait, "ObservationInterrupted"
 	case s.suspected < s.delay:
@@ -272,7 +274,7 @@ func (s situation) onFencing() (step, string) {
 	case s.evidence.conclude() != failed:
 		return s.release()
 	case s.crowded:
-		return wait, "TooManyFailed"
+		return wait, tooManyFailed
 	case !s.controllable:
 		return wait, "FencingUnavailable"
 	case s.power == fence.On && s.requested >= repeatInterval && s.suspected >= s.delay:

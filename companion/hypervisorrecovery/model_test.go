@@ -189,7 +189,7 @@ func (w *simulation) unexplained() (problems []string) {
 		// A node that starts again before its servers are evacuated keeps them.
 		explained := w.synced[id] || slices.ContainsFunc(status.FailedServers, isFailed) && strings.Contains(w.condition(conditionUnblocked), "("+id+")") ||
 			record != nil && slices.ContainsFunc(record.RemainingServers, func(s openstackv1.RemainingServer) bool { return s.ID == id }) ||
-			strings.Contains(w.condition(conditionUnblocked), host+" is not powered off, because too many nodes of the pool have failed") ||
+			w.isCrowdedOut(host) ||
 			strings.Contains(w.condition(conditionUnblocked), host+" does not report, and its network may have failed") &&
 				strings.Contains(w.condition(conditionUnblocked), "none of its probes has responded while it was healthy")
 		if !explained {
@@ -207,6 +207,13 @@ func (w *simulation) unexplained() (problems []string) {
 		}
 	}
 	return problems
+}
+
+// isCrowdedOut reports whether the condition has a node that is not recovered because too many nodes have failed.
+func (w *simulation) isCrowdedOut(host string) bool {
+	_, names, found := strings.Cut(w.condition(conditionUnblocked), "maxFailedPercent is 34: not recovered are ")
+	names, _, _ = strings.Cut(names, ";")
+	return found && slices.Contains(strings.Split(names, ", "), host)
 }
 
 // unreported returns the servers that run twice without a report, on a machine whose kubelet reports and whose controller has reported Off.

@@ -93,6 +93,9 @@ type node struct {
 	// agentAlive is set if an agent of Neutron on it reports.
 	agentAlive bool
 	evidence   evidence
+	// unreported is set if the node does not report to a witness, even if no other node does, and its recovery has not begun. It is not set
+	// for excluded nodes.
+	unreported bool
 	// network is the result of its probes.
 	network sight
 	// excluded is the reason for which the node must not be recovered; "" if it may.
@@ -283,7 +286,8 @@ func (obs *observation) readOpenStack(ctx context.Context) string {
 }
 
 // weigh determines the reports of OpenStack and of the kubelet, and which nodes are excluded. A witness to which no other node of the
-// pool reports has failed itself.
+// pool reports has failed itself, or cannot be distinguished from one that has: nodes that do not report to it are counted, so that an
+// operator gets a report.
 func (obs *observation) weigh() {
 	up, ready := 0, 0
 	for _, n := range obs.nodes {
@@ -313,7 +317,9 @@ func (obs *observation) count(n *node) {
 		return
 	}
 	obs.total++
-	if n.evidence.openStack == unreachable || n.evidence.kubernetes == unreachable || n.isChanged() {
+	isSilent := n.evidence.openStack == unreachable || n.evidence.kubernetes == unreachable
+	n.unreported = isSilent && !n.isChanged()
+	if isSilent || n.isChanged() {
 		obs.failedCount++
 	}
 }

@@ -95,6 +95,9 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// crowdedText is in the message about a pool of which too many nodes have failed.
+const crowdedText = "nodes of the pool do not report to a witness, or have not returned, and maxFailedPercent is 34: not recovered are "
+
 // TestNotRecovered: states in which nothing is changed, and their reasons.
 func TestNotRecovered(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -215,8 +218,55 @@ func TestNotRecovered(t *testing.T) {
 			reason: "Power or network of the site failed.", change: func(w *simulation) {
 				w.machine("node-1").hangs, w.machine("node-2").hangs = true, true
 			},
-			want: "False TooManyFailed: node-1 is not powered off, because too many nodes of the pool have failed; node-2 is not powered off, " +
-				"because too many nodes of the pool have failed",
+			want:      "False TooManyFailed: 2 of 3 " + crowdedText + "node-1, node-2",
+			recovered: "False TooManyFailed: 2 of 3 " + crowdedText + "node-1, node-2",
+		},
+		"TooManyOff": {
+			reason: "Nodes without power are not evacuated, either.", change: func(w *simulation) {
+				w.switchOff(w.machine("node-1"))
+				w.switchOff(w.machine("node-2"))
+			},
+			want:      "False TooManyFailed: 2 of 3 " + crowdedText + "node-1, node-2",
+			recovered: "False TooManyFailed: 2 of 3 " + crowdedText + "node-1, node-2",
+		},
+		"AllSilent": {
+			reason: "No witness counts: the network of the companion may have failed.", change: func(w *simulation) {
+				for _, m := range w.machines {
+					m.management, m.data = false, false
+				}
+			},
+			want:      "False TooManyFailed: 3 of 3 " + crowdedText + "node-1, node-2, node-3",
+			recovered: "False TooManyFailed: 3 of 3 " + crowdedText + "node-1, node-2, node-3",
+		},
+		"AllOff": {
+			reason: "The same without power.", change: func(w *simulation) {
+				for _, m := range w.machines {
+					w.switchOff(m)
+				}
+			},
+			want: "False TooManyFailed: 3 of 3 " + crowdedText + "node-1, node-2, node-3",
+		},
+		"AllManagementCut": {
+			reason: "Probes are not read, and the servers run.", change: func(w *simulation) {
+				for _, m := range w.machines {
+					m.management = false
+				}
+			},
+			want: "False TooManyFailed: 3 of 3 " + crowdedText + "node-1, node-2, node-3",
+		},
+		"AllComputesDown": {
+			reason: "RabbitMQ failed, and a node that fails now would not be recovered.", change: func(w *simulation) { w.computesDown = true },
+			want:      "False TooManyFailed: 3 of 3 " + crowdedText + "node-1, node-2, node-3",
+			recovered: "False TooManyFailed: 3 of 3 " + crowdedText + "node-1, node-2, node-3",
+		},
+		"AllCordoned": {
+			reason: "Their absence is planned.", change: func(w *simulation) {
+				for _, m := range w.machines {
+					w.cordon(m.name, true)
+					w.switchOff(m)
+				}
+			},
+			want: "True NothingBlocks: nothing prevents a recovery", recovered: "True NoneFailed: no node is being recovered",
 		},
 		"DryRun": {
 			reason: "Nothing is changed.", change: func(w *simulation) {
@@ -1100,7 +1150,8 @@ func TestManyFailures(t *testing.T) {
 	if got := len(w.recovery().Status.Recoveries); got != recordLimit {
 		t.Errorf("%d records", got)
 	}
-	if got := w.condition(conditionUnblocked); !strings.HasPrefix(got, "False TooManyFailed: ") {
+	const want = "False TooManyFailed: node-7 is not recovered before others have returned, because status.recoveries has at most 32 nodes; "
+	if got := w.condition(conditionUnblocked); !strings.HasPrefix(got, want) {
 		t.Error(got)
 	}
 }

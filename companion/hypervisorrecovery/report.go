@@ -101,6 +101,8 @@ func (p *plan) reportRecovered() {
 	case len(p.records) > 0:
 	case len(forced) > 0:
 		reason = "ForcedDown"
+	case p.crowded != nil:
+		reason = p.crowded.reason
 	case len(p.doubts) > 0:
 		reason = p.doubts[0].reason
 	default:
@@ -119,6 +121,9 @@ func (p *plan) reportRecovered() {
 		all = append(all, text)
 	}
 	all = append(all, forced...)
+	if p.crowded != nil {
+		all = append(all, p.crowded.message)
+	}
 	for _, d := range p.doubts {
 		all = append(all, d.message)
 	}
@@ -190,8 +195,8 @@ func (n *node) witnesses() []string {
 func (n *node) describe(reason string) string {
 	reports := strings.Join(n.witnesses(), ", ")
 	switch reason {
-	case "TooManyFailed":
-		return fmt.Sprintf("%s is not powered off, because too many nodes of the pool have failed", n.name)
+	case tooManyFailed: // More than the status can have.
+		return fmt.Sprintf("%s is not recovered before others have returned, because status.recoveries has at most %d nodes", n.name, recordLimit)
 	case "FencingUnavailable":
 		return fmt.Sprintf("%s cannot be powered off, or its power cannot be verified: %s", n.name, n.deviceProblem)
 	case "PowerStillOn":

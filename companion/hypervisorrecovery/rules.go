@@ -66,6 +66,7 @@ func next(obs *observation) controller.Decision {
 			plan.act(func(ctx context.Context, _ *controller.Env) error { return obs.stopRestarted(ctx, n) })
 		}
 	}
+	plan.addCrowded()
 	plan.addFailedServers()
 	return plan.decision()
 }
@@ -147,8 +148,10 @@ type plan struct {
 	problems []problem
 	// doubts are the contradictions about nodes without a record: the witness that reports life is right, usually.
 	doubts []problem
-	notes  []string
-	name   string
+	// crowded is the problem of a pool of which too many nodes have failed; nil if none is affected.
+	crowded *problem
+	notes   []string
+	name    string
 	// actions are the operations on nodes. powerOffs start before them, because their evidence gets old.
 	actions, powerOffs []operation
 	// waiting are the numbers of servers of nodes that wait for the end of other evacuations.
@@ -178,6 +181,23 @@ func (p *plan) retainUnreadable(n *node, reason string) {
 
 func (p *plan) act(do operation) {
 	p.actions, p.changed = append(p.actions, do), true
+}
+
+// addCrowded reports the nodes that would not be recovered because too many of the pool have failed, before other problems. It includes
+// nodes that do not report to a witness to which no node reports, and nodes that report to another witness.
+func (p *plan) addCrowded() {
+	var names []string
+	for _, n := range p.nodes {
+		if n.unreported {
+			names = append(names, n.name)
+		}
+	}
+	if len(names) == 0 || !p.isCrowded() {
+		return
+	}
+	p.crowded = &problem{tooManyFailed, fmt.Sprintf("%d of %d nodes of the pool do not report to a witness, or have not returned, and "+
+		"maxFailedPercent is %d: not recovered are %s", p.failedCount, p.total, p.recovery.Spec.MaxFailedPercent, condition.JoinNames(names))}
+	p.problems = slices.Insert(p.problems, 0, *p.crowded)
 }
 
 // addFailedServers records the servers in ERROR because their evacuations failed. It reports servers of nodes without a recovery: they stay
@@ -234,7 +254,7 @@ func (p *plan) add(n *node, s step, reason string, free int) (evacuated int) {
 	switch s {
 	case suspect:
 		if r = p.suspect(n); r == nil {
-			reason = "TooManyFailed"
+			reason = tooManyFailed
 		}
 	case forget:
 		p.forget(n)
@@ -246,6 +266,8 @@ func (p *plan) add(n *node, s step, reason string, free int) (evacuated int) {
 	}
 	switch {
 	case reason == "":
+	case reason == tooManyFailed && p.isCrowded(): // It is described with the others.
+		n.unreported = true
 	case reason == witnessesDisagree && n.record == nil:
 		p.doubts = append(p.doubts, problem{reason, n.describe(reason)})
 	default:

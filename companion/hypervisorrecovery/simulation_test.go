@@ -107,6 +107,8 @@ type simulation struct {
 	mutex sync.Mutex
 	// checkEnded is set if the ServiceCheck is not observed anymore.
 	checkEnded bool
+	// computesDown is set if no nova-compute and no agent reports, although the machines run.
+	computesDown bool
 	// dials is the number of probes.
 	dials int
 }
@@ -230,8 +232,10 @@ func (w *simulation) report() {
 		if m.runs(m.management) {
 			m.reported, m.renewed = now, now
 		}
-		services[i].Up, services[i].ReportedAt = now.Sub(m.reported) <= time.Minute, m.reported
-		agents = append(agents, compute.Agent{ID: m.name, Type: "OVN Controller agent", Host: m.name, Alive: now.Sub(m.reported) <= 75*time.Second})
+		services[i].Up, services[i].ReportedAt = now.Sub(m.reported) <= time.Minute && !w.computesDown, m.reported
+		agents = append(agents, compute.Agent{
+			ID: m.name, Type: "OVN Controller agent", Host: m.name, Alive: now.Sub(m.reported) <= 75*time.Second && !w.computesDown,
+		})
 		if m.deleted {
 			continue
 		}
