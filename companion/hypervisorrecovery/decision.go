@@ -123,6 +123,8 @@ const (
 	witnessesDisagree = "WitnessesDisagree"
 	// tooManyFailed is the reason of a node that is not recovered because too many nodes of the pool have failed.
 	tooManyFailed = "TooManyFailed"
+	// stoppedByMode is the reason of a node whose recovery was begun, and is not continued because the mode was changed.
+	stoppedByMode = "StoppedByMode"
 )
 
 // situation is everything that determines the next step of a node. Durations are 0 if the state has no start.
@@ -131,8 +133,8 @@ type situation struct {
 	state      openstackv1.RecoveryState
 	forcedHere bool
 	// recovers is set if nodes may be changed: the mode permits it, and the Nodes can be read. crowded is set if too many nodes of the pool
-	// have failed.
-	recovers, crowded bool
+	// have failed. dryRun is set if the mode prevents changes.
+	recovers, crowded, dryRun bool
 	// excluded is set if the node must not be recovered, because its absence is planned. It has no effect after a request to power it off.
 	excluded bool
 	evidence evidence
@@ -267,6 +269,8 @@ func (s situation) duplicate() string {
 // onFencing decides about a node that is being powered off.
 func (s situation) onFencing() (step, string) {
 	switch {
+	case s.dryRun:
+		return s.halt()
 	case !s.recovers:
 		return wait, ""
 	case s.controllable && s.power == fence.Off:
@@ -281,6 +285,15 @@ func (s situation) onFencing() (step, string) {
 		return powerOff, s.late()
 	}
 	return wait, s.late()
+}
+
+// halt ends the fencing of a node that runs after the mode was changed, and reports any other node: its power may be off, or go off, and its
+// servers stay down.
+func (s situation) halt() (step, string) {
+	if next, _ := s.release(); next != wait {
+		return next, ""
+	}
+	return wait, stoppedByMode
 }
 
 // release ends the fencing of a node that has not failed, after its controller has had the time to execute the request: until then, its
@@ -325,6 +338,8 @@ func (s situation) onPowerOff() (step, string) {
 		return withdraw, ""
 	case isDone && s.pending == 0:
 		return wait, ""
+	case s.dryRun && s.pending > 0 && (!s.controllable || s.power == fence.Off) && !s.isAlive():
+		return wait, stoppedByMode
 	case !s.controllable:
 		return wait, "FencingUnavailable"
 	case s.power != fence.Off && isDone: // It may be starting.

@@ -257,15 +257,49 @@ func TestDecide(t *testing.T) {
 			"FencingUnavailable",
 		},
 		"FencingDryRun": {
-			"The mode was changed.", with(fencing(suspected, repeatInterval), func(s *situation) { s.recovers = false }), wait, "",
+			"The mode was changed.", dryRun(fencing(suspected, repeatInterval)), wait, stoppedByMode,
+		},
+		"FencingDryRunOff": {
+			"Its servers are down.",
+			with(dryRun(fencing(suspected, repeatInterval)), func(s *situation) { s.power = fence.Off }), wait, stoppedByMode,
+		},
+		"FencingDryRunUnreadable": {
+			"Its power is unknown.",
+			with(dryRun(fencing(suspected, repeatInterval)), func(s *situation) { s.controllable = false }), wait, stoppedByMode,
+		},
+		"FencingDryRunAlive": {
+			"The request may still be executed.",
+			with(dryRun(fencing(suspected, powerTimeout-time.Second)), func(s *situation) { s.evidence, s.onPasses = fine, 2 }), wait, stoppedByMode,
+		},
+		"FencingDryRunReleased": {
+			"It runs, and the request was lost.",
+			with(dryRun(fencing(suspected, powerTimeout)), func(s *situation) { s.evidence, s.onPasses = fine, 2 }), forget, "",
+		},
+		"FencingUnreadableNodes": {
+			"It is reported for the pool.", with(fencing(suspected, repeatInterval), func(s *situation) { s.recovers = false }), wait, "",
 		},
 		"ForceDown":  {"Nova has no record of the failure.", with(off, func(s *situation) { s.forced = false }), forceDown, ""},
 		"Evacuate":   {"The power is off.", off, evacuate, ""},
 		"EvacuateIn": {"The guard prevents only fencing.", with(off, func(s *situation) { s.crowded = true }), evacuate, ""},
 		"Busy":       {"Evacuations are in progress.", with(off, func(s *situation) { s.pending, s.busy = 0, 1 }), wait, ""},
 		"Complete":   {"No server is left.", with(off, func(s *situation) { s.pending = 0 }), complete, ""},
-		"OffDryRun":  {"The mode was changed.", with(off, func(s *situation) { s.recovers = false }), wait, ""},
-		"PowerOn":    {"It runs its servers.", with(off, func(s *situation) { s.power = fence.On }), withdraw, ""},
+		"OffDryRun":  {"The mode was changed.", dryRun(off), wait, stoppedByMode},
+		"OffDryRunUnreadable": {
+			"The mode is the first obstacle.", with(dryRun(off), func(s *situation) { s.controllable = false }), wait, stoppedByMode,
+		},
+		"OffDryRunWithoutServers": {"Nothing is down.", with(dryRun(off), func(s *situation) { s.pending = 0 }), wait, ""},
+		"OffDryRunPowerOn":        {"It runs its servers.", with(dryRun(off), func(s *situation) { s.power = fence.On }), withdraw, ""},
+		"OffDryRunAlive": {
+			"The controller is mistaken.", with(dryRun(off), func(s *situation) { s.evidence.network = alive }), wait, witnessesDisagree,
+		},
+		"OffDryRunTwice": {
+			"It destroys data.", with(dryRun(off), func(s *situation) { s.moved, s.evidence = true, fine }), wait, duplicateServers,
+		},
+		"DoneDryRun": {
+			"An owner has changed the metadata.", with(dryRun(off), func(s *situation) { s.state = openstackv1.RecoveryEvacuated }), wait, stoppedByMode,
+		},
+		"OffUnreadableNodes": {"It is reported for the pool.", with(off, func(s *situation) { s.recovers = false }), wait, ""},
+		"PowerOn":            {"It runs its servers.", with(off, func(s *situation) { s.power = fence.On }), withdraw, ""},
 		"PowerChanging": {
 			"It may run its servers.", with(off, func(s *situation) { s.power = fence.Changing }), withdraw, "",
 		},
@@ -316,6 +350,12 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// dryRun returns a node after the mode was changed.
+func dryRun(s situation) situation {
+	s.recovers, s.dryRun = false, true
+	return s
 }
 
 // fencing returns a node for which the power off was requested.

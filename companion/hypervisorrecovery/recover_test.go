@@ -1254,6 +1254,74 @@ func TestBlockedInDryRun(t *testing.T) {
 	}
 }
 
+// TestRecoveryStoppedByMode: a dry run that was set during a recovery is reported until the recovery continues, or the servers are up.
+func TestRecoveryStoppedByMode(t *testing.T) {
+	setMode := func(w *simulation, mode openstackv1.RecoveryMode) {
+		w.edit(func(s *openstackv1.HypervisorRecoverySpec) { s.Mode = mode })
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		state  openstackv1.RecoveryState
+		// change is made after the mode was set, and the reports are those of then.
+		change        func(*simulation)
+		want, reports string
+	}{
+		"Fencing": {
+			reason: "Its power goes off, and its servers are down.", state: openstackv1.RecoveryFencing, change: func(*simulation) {},
+			want: "node-1 is Fencing", reports: "OpenStack: unreachable, kubelet: unreachable, network: unreachable, power: Off",
+		},
+		"Evacuating": {
+			reason: "Its servers are down.", state: openstackv1.RecoveryEvacuating, change: func(*simulation) {},
+			want: "node-1 is Evacuating", reports: "OpenStack: unreachable, kubelet: unreachable, network: unreachable, power: Off",
+		},
+		"OtherProblem": {
+			reason: "A dry run pages for this one only.", state: openstackv1.RecoveryEvacuating, change: func(w *simulation) {
+				w.machine("node-2").hangs, w.machine("node-2").control = true, false
+			},
+			want: "node-1 is Evacuating", reports: "OpenStack: unreachable, kubelet: unreachable, network: unreachable, power: Off",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSimulation(t, 4, runs("a"), runs("b"))
+			w.edit(func(s *openstackv1.HypervisorRecoverySpec) { s.MaxFailedPercent = 50 })
+			r := w.sound()
+			w.machine("node-1").hangs = true
+			w.playUntil(r, "node-1", tc.state)
+			setMode(w, openstackv1.RecoveryDryRun)
+			tc.change(w)
+			w.play(r, 20)
+			want := "False StoppedByMode: " + tc.want + ", and its servers stay down with spec.mode DryRun: set it to Recover, or evacuate them " +
+				"manually after the power of the node is off and requestedServers is empty (" + tc.reports + ")"
+			if got := w.condition(conditionUnblocked); !strings.HasPrefix(got, want) || valueOfBlocked(w.recovery()) != 1 {
+				t.Errorf("%s blocked is %v\ngot  %s\nwant %s", tc.reason, valueOfBlocked(w.recovery()), got, want)
+			}
+			if actions := w.nova.Actions(); len(actions) > 0 {
+				t.Errorf("%s actions %v", tc.reason, actions)
+			}
+			setMode(w, openstackv1.RecoveryRecover)
+			w.play(r, 10)
+			if got := w.running("a"); len(got) != 1 || got[0] == "node-1" {
+				t.Errorf("%s a runs on %v: %s", tc.reason, got, w.condition(conditionUnblocked))
+			}
+		})
+	}
+	t.Run("ByHand", func(t *testing.T) {
+		w := newSimulation(t, 3, runs("a"))
+		r := w.sound()
+		w.machine("node-1").hangs = true
+		w.playUntil(r, "node-1", openstackv1.RecoveryFencing)
+		setMode(w, openstackv1.RecoveryDryRun)
+		w.play(r, 10)
+		w.evacuateByHand("a")
+		w.play(r, 10)
+		w.switchOn(w.machine("node-1"))
+		w.play(r, 30)
+		if got := w.condition(conditionUnblocked); w.state("node-1") != "" || got != "True NothingBlocks: nothing prevents a recovery" {
+			t.Errorf("%s: %s", w.state("node-1"), got)
+		}
+	})
+}
+
 // TestReportAfterPowerLoss: OpenStack shows that a node runs that had no power by itself, and whose controller reports Off.
 func TestReportAfterPowerLoss(t *testing.T) {
 	obs := &observation{now: time.Unix(1e9, 0), recovery: &openstackv1.HypervisorRecovery{}, past: &past{}, memory: &memory{}}

@@ -72,12 +72,15 @@ func (p *plan) reportProblems() {
 	}
 }
 
-// rank orders problems that destroy data before the others.
+// rank orders problems that destroy data before the others. The reason of the first one determines whether a dry run pages an operator.
 func (x problem) rank() int {
-	if isUrgent(x.reason) {
+	switch {
+	case isUrgent(x.reason):
 		return 0
+	case x.reason == stoppedByMode:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // reportFenceable sets the condition about healthy nodes, of which no server is down yet.
@@ -197,6 +200,9 @@ func (n *node) describe(reason string) string {
 	switch reason {
 	case tooManyFailed: // More than the status can have.
 		return fmt.Sprintf("%s is not recovered before others have returned, because status.recoveries has at most %d nodes", n.name, recordLimit)
+	case stoppedByMode:
+		return fmt.Sprintf("%s is %s, and its servers stay down with spec.mode DryRun: set it to Recover, or evacuate them manually after the "+
+			"power of the node is off and requestedServers is empty (%s)", n.name, n.record.State, reports)
 	case "FencingUnavailable":
 		return fmt.Sprintf("%s cannot be powered off, or its power cannot be verified: %s", n.name, n.deviceProblem)
 	case "PowerStillOn":

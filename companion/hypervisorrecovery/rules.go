@@ -76,6 +76,7 @@ func (obs *observation) situation(n *node) situation {
 	spec := &obs.recovery.Spec
 	out := situation{
 		recovers: spec.Mode == openstackv1.RecoveryRecover && obs.unreadable == "", crowded: obs.isCrowded(),
+		dryRun:   spec.Mode != openstackv1.RecoveryRecover && obs.unreadable == "",
 		excluded: n.excluded != "", evidence: n.evidence,
 		delay: time.Duration(spec.DelaySeconds) * time.Second, controllable: n.deviceProblem == "" && n.device != nil, power: n.power,
 		offPasses: n.offPasses, onPasses: n.onPasses, steady: n.steady, pending: len(n.servers.pending), busy: n.servers.slots + len(n.restarted),
