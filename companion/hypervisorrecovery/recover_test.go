@@ -587,7 +587,7 @@ func TestPowerReread(t *testing.T) {
 func TestVerifyControllers(t *testing.T) {
 	w := newSimulation(t, 3, runs("a"))
 	r := w.sound()
-	w.play(r, 1)
+	w.play(r, 4)
 	w.machine("node-2").control = false
 	w.play(r, 1)
 	if got := w.condition(conditionFenceable); !strings.HasPrefix(got, "True ") {
@@ -1458,10 +1458,49 @@ func TestEntries(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	w.edit(func(s *openstackv1.HypervisorRecoverySpec) { s.Nodes[1].Name = "node-2" })
-	w.play(r, 1)
+	w.play(r, 3)
 	if got := w.condition(conditionFenceable); !strings.HasPrefix(got, "True ") {
 		t.Error(got)
 	}
+}
+
+// TestFenceableAfterVerification: nodes are regarded as fenceable after each of them was verified once, also after a restart of the
+// companion. A node that fails first is not awaited.
+func TestFenceableAfterVerification(t *testing.T) {
+	w := newSimulation(t, 4, runs("a"))
+	w.machine("node-4").control = false
+	r := w.sound()
+	expect := func(reason, want string) {
+		t.Helper()
+		if got := w.condition(conditionFenceable); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", reason, got, want)
+		}
+	}
+	const waiting = "Unknown WaitingForVerification: one node is verified every 10s, and "
+	w.play(r, 1)
+	expect("One was verified.", waiting+"3 were not verified yet: node-2, node-3, node-4")
+	w.play(r, 2)
+	expect("A failure is verified again.", waiting+"1 were not verified yet: node-4")
+	w.play(r, 1)
+	expect("It failed once.", waiting+"1 were not verified yet: node-4")
+	w.play(r, 1)
+	const unavailable = "False FencingUnavailable: node-4 could not be powered off: no response from bmc-node-4: no response in time"
+	expect("It failed twice.", unavailable)
+	w.machine("node-4").control = true
+	w.play(r, 4)
+	const fenceable = "True NodesFenceable: no problem is known"
+	expect("It was corrected.", fenceable)
+	r = w.sound()
+	w.play(r, 1)
+	expect("The companion has restarted.", fenceable)
+	o := w.recovery()
+	o.Status.VerifiedNodes = slices.Delete(o.Status.VerifiedNodes, 2, 3)
+	w.must(w.api.Status().Update(context.Background(), o))
+	w.play(r, 1)
+	expect("A node was added.", waiting+"1 were not verified yet: node-3")
+	w.machine("node-3").hangs = true
+	w.play(r, 20)
+	expect("It has failed, and cannot be verified.", fenceable)
 }
 
 // TestNeverIsNoProblem: a server whose owner has selected that it stays pages no operator.

@@ -9,6 +9,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 func (obs *observation) set(name string, s condition.State) {
@@ -93,6 +94,11 @@ func (p *plan) reportFenceable() {
 		p.set(conditionFenceable, condition.False("FencingUnavailable", joinMessages(all)))
 		return
 	}
+	if names := p.unverified(); len(names) > 0 {
+		p.set(conditionFenceable, condition.Unknown("WaitingForVerification", fmt.Sprintf("one node is verified every %s, and %d were not "+
+			"verified yet: %s", controller.Poll, len(names), condition.JoinNames(names))))
+		return
+	}
 	p.set(conditionFenceable, condition.True("NodesFenceable", "no problem is known"))
 }
 
@@ -133,18 +139,38 @@ func (p *plan) reportRecovered() {
 	p.set(conditionRecovered, condition.False(reason, joinMessages(all)))
 }
 
+// unverified returns the names of healthy nodes with an entry in the spec that were never verified.
+func (p *plan) unverified() (names []string) {
+	for _, n := range p.nodes {
+		isVerified := func(v openstackv1.VerifiedNode) bool { return v.NodeName == n.name && v.Verified }
+		if n.canBeVerified() && n.config != nil && !slices.ContainsFunc(p.recovery.Status.VerifiedNodes, isVerified) {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// canBeVerified reports whether no witness that counts reports a failure of a node of the pool.
+func (n *node) canBeVerified() bool {
+	return !n.removed && n.record == nil && n.evidence.conclude() == healthy
+}
+
 // verifiedNodes returns the results of verifications, including this pass.
 func (p *plan) verifiedNodes() []openstackv1.VerifiedNode {
 	var out []openstackv1.VerifiedNode
 	for _, n := range p.nodes {
-		v := openstackv1.VerifiedNode{NodeName: n.name, Probe: p.confirmedProbe(n), SystemUUID: n.uuidOfNode(), Addresses: n.addresses()}
+		v := openstackv1.VerifiedNode{
+			NodeName: n.name, Probe: p.confirmedProbe(n), SystemUUID: n.uuidOfNode(), Addresses: n.addresses(),
+			Verified: n.verified && n.failures != 1, // A first failure is verified again.
+		}
 		if i := slices.IndexFunc(p.recovery.Status.VerifiedNodes, func(v openstackv1.VerifiedNode) bool { return v.NodeName == n.name }); i >= 0 {
 			v.SystemUUID = cmp.Or(v.SystemUUID, p.recovery.Status.VerifiedNodes[i].SystemUUID)
+			v.Verified = v.Verified || p.recovery.Status.VerifiedNodes[i].Verified
 			if n.node == nil {
 				v.Addresses = p.recovery.Status.VerifiedNodes[i].Addresses
 			}
 		}
-		if (v.Probe != "" || v.SystemUUID != "") && !n.removed && len(out) < nodeLimit {
+		if (v.Probe != "" || v.SystemUUID != "" || v.Verified) && !n.removed && len(out) < nodeLimit {
 			out = append(out, v)
 		}
 	}
@@ -156,7 +182,7 @@ func (p *plan) verifiedNodes() []openstackv1.VerifiedNode {
 func (p *plan) unfenceable() []openstackv1.UnfenceableNode {
 	var out, others []openstackv1.UnfenceableNode
 	for _, n := range p.nodes {
-		if n.removed || n.record != nil || n.evidence.conclude() != healthy {
+		if !n.canBeVerified() {
 			continue
 		}
 		i := slices.IndexFunc(p.recovery.Status.UnfenceableNodes, func(u openstackv1.UnfenceableNode) bool { return u.NodeName == n.name })

@@ -172,7 +172,7 @@ type HypervisorRecoveryStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions: Observed (the witnesses report), Unblocked (nothing prevents the recovery of failed nodes), Recovered (no node is being
-	// recovered), Fenceable (healthy nodes could be powered off).
+	// recovered), Fenceable (healthy nodes could be powered off, and each was verified).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -195,7 +195,7 @@ type HypervisorRecoveryStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	UnfenceableNodes []UnfenceableNode `json:"unfenceableNodes,omitempty"`
-	// Results of the last verification of healthy nodes.
+	// Results of the last verification of healthy nodes. The condition Fenceable is Unknown until each node of the pool was verified once.
 	// +kubebuilder:validation:MaxItems=1024
 	// +listType=map
 	// +listMapKey=nodeName
@@ -265,6 +265,9 @@ type VerifiedNode struct {
 	// +listType=atomic
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
+	// Set if the probes and the management controller of the node were verified, with any result. Unset: only the Node was read.
+	// +optional
+	Verified bool `json:"verified,omitempty"`
 }
 
 // NodeRecovery is the recovery of a node.
