@@ -103,8 +103,7 @@ func TestFailedStart(t *testing.T) {
 	if w.evacuationsOf("a") != 1 || len(target) != 1 || len(w.running("claim")) != 1 || w.evacuationsOf("claim") < 2 {
 		t.Fatalf("a runs on %v, claim on %v, actions %v", target, w.running("claim"), w.nova.Actions())
 	}
-	why := "its evacuation to " + target[0] + " failed, and it may run there: verify on " + target[0] +
-		" that no domain exists (virsh list --all --uuid), or destroy it; "
+	why := "its evacuation to " + target[0] + " failed" + verification + "; "
 	if got := w.condition(conditionUnblocked); got != "False ServersRemain: 1 servers stay on node-1: name of a (a): "+why+
 		"then run openstack server set --state active a" {
 		t.Error(got)

@@ -93,8 +93,7 @@ func TestQueuedStart(t *testing.T) {
 // TestInterruptedLiveMigration: a server that runs on the target of a live migration, and whose host is the failed source, is not evacuated
 // before an operator has verified the target.
 func TestInterruptedLiveMigration(t *testing.T) {
-	const why = "its live-migration to node-2 was interrupted, and it may run there: verify on node-2 that no domain exists (virsh list " +
-		"--all --uuid), or destroy it; then run openstack server "
+	const why = "its live-migration to node-2 was interrupted" + verificationText
 	fails := func(t *testing.T) (*simulation, *Reconciler) {
 		t.Helper()
 		w := newSimulation(t, 4, runs("a"), runs("live"))
@@ -112,7 +111,7 @@ func TestInterruptedLiveMigration(t *testing.T) {
 			t.Errorf("%s live runs on %v, actions %v: %s", reason, w.running("live"), w.nova.Actions(), got)
 		}
 	}
-	const stays = "False ServersRemain: 1 servers stay on node-1: name of live (live): " + why + "evacuate live"
+	const stays = "False ServersRemain: 1 servers stay on node-1: name of live (live): " + why + queuesText + "; then run openstack server evacuate live"
 	t.Run("Evacuated", func(t *testing.T) {
 		w, r := fails(t)
 		expect(t, w, "It has a task.", stays, "node-2")
@@ -131,7 +130,7 @@ func TestInterruptedLiveMigration(t *testing.T) {
 		w, r := fails(t)
 		w.switchOn(w.machine("node-1"))
 		w.play(r, 60)
-		const stopped = "False ServersStopped: 1 servers do not run: name of live (live) on node-1: " + why + "start live"
+		const stopped = "False ServersStopped: 1 servers do not run: name of live (live) on node-1: " + why + "; then run openstack server start live"
 		expect(t, w, "Its node is back.", stopped, "node-2")
 		w.machine("node-1").hangs = true
 		w.play(r, 60)

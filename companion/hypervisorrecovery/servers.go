@@ -117,9 +117,9 @@ func (f failures) mayRun(s *compute.Server) string {
 		return ""
 	}
 	if f.count == 0 {
-		return "its last evacuation was to " + f.target + verification(f.target)
+		return "its last evacuation was to " + f.target + verification
 	}
-	return "its evacuation to " + f.target + " failed" + verification(f.target)
+	return "its evacuation to " + f.target + " failed" + verification
 }
 
 // addMove adds the last migration of another type of a server. It is interrupted if it has not ended, or if it has failed since the given
@@ -135,21 +135,32 @@ func (f failures) addMove(m compute.Migration, nodeName string, since time.Time)
 }
 
 // mayHaveMoved returns why a server may run on the target of an interrupted migration; "" if it does not. Nova continues no migration of
-// a source that has failed, and an operator must end it: a server whose task was reset may run on the target, too.
-func (f failures) mayHaveMoved() string {
+// a source that has failed, and an operator must end it: a server whose task was reset may run on the target, too. The request to the
+// source may also wait in its queue, if the source has failed before: queues is the remedy, "" after the return of the node.
+func (f failures) mayHaveMoved(queues string) string {
 	switch {
 	case !f.interrupted:
 		return ""
 	case f.move.Target == "":
-		return fmt.Sprintf("its %s was interrupted", f.move.Type)
+		return fmt.Sprintf("its %s was interrupted%s", f.move.Type, queues)
 	}
-	return fmt.Sprintf("its %s to %s was interrupted%s", f.move.Type, f.move.Target, verification(f.move.Target))
+	return fmt.Sprintf("its %s to %s was interrupted%s%s", f.move.Type, f.move.Target, verification, queues)
 }
 
-// verification returns the remedy for a server that may run on the target of its evacuation.
-func verification(target string) string {
-	return fmt.Sprintf(", and it may run there: verify on %s that no domain exists (virsh list --all --uuid), or destroy it", target)
+// guide is the page whose sections have the commands of remedies.
+const guide = "docs/how-to/recover-failed-nodes.md"
+
+// verification is the remedy for a server that may run on the target of its evacuation.
+const verification = ", and it may run there: if its domain is there, shut it off (virsh destroy: " + guide + "#destroy-a-domain-on-the-target)"
+
+// queuesOf returns the names of the queues with requests to a node. Requests about migrations wait in the second one since Nova 2026.1
+// (RPC_TOPIC_ALT of nova/compute/rpcapi.py), and in the first one before.
+func queuesOf(nodeName string) string {
+	return fmt.Sprintf("compute.%[1]s and compute-alt.%[1]s", nodeName)
 }
+
+// deleteQueues returns the remedy for a request about a migration, which its source executes when it starts.
+func deleteQueues(nodeName string) string { return ", and delete the queues " + queuesOf(nodeName) }
 
 // metadata returns a metadata value of a server; "" if owners of servers have no influence.
 func metadata(spec *openstackv1.HypervisorRecoverySpec, s *compute.ServerDetails, key string) string {
@@ -176,8 +187,8 @@ func reasonToStay(
 		return has.recorded
 	case has.mayRun(&s.Server) != "":
 		return fmt.Sprintf("%s; then run openstack server set --state active %s", has.mayRun(&s.Server), s.ID)
-	case has.mayHaveMoved() != "":
-		return fmt.Sprintf("%s; then run openstack server evacuate %s", has.mayHaveMoved(), s.ID)
+	case has.interrupted:
+		return fmt.Sprintf("%s; then run openstack server evacuate %s", has.mayHaveMoved(deleteQueues(nodeName)), s.ID)
 	case priority == neverRecover:
 		return "its metadata recovery is never"
 	case !known:
@@ -186,15 +197,16 @@ func reasonToStay(
 		return fmt.Sprintf("it has the task %s: if openstack server migration list --server %s has no unfinished evacuation, run openstack "+
 			"server set --state active %s", s.Task, s.ID, s.ID)
 	case s.Task == migrating:
-		return fmt.Sprintf("it has the task %s, and it may run on the target (openstack server migration list --server %s): verify there that "+
-			"no domain exists (virsh list --all --uuid), or destroy it; then run openstack server set --state active %s", s.Task, s.ID, s.ID)
+		return fmt.Sprintf("it has the task %s, and may run on its target (openstack server migration list --server %s): if its domain is there, "+
+			"shut it off (virsh destroy: %s#resolve-unfinished-operations)%s; then run openstack server set --state active %s", s.Task, s.ID, guide,
+			deleteQueues(nodeName), s.ID)
 	case s.Task != "": // The request stays in the queue of the node, and nova-compute starts a guest before it verifies the task.
 		return fmt.Sprintf("it has the task %s, and its node executes the request after its return: leave it. To evacuate it, first delete the "+
-			"queue compute.%s in the RabbitMQ of its cell, because it runs twice otherwise. Then run openstack server set --state active %s",
-			s.Task, nodeName, s.ID)
+			"queues %s (%s#delete-the-queues-of-a-node), because it runs twice otherwise. Then run openstack server set --state active %s", s.Task,
+			queuesOf(nodeName), guide, s.ID)
 	case s.Status == inError && has.count == 0 && has.move.HasFailed() && has.move.Target != "":
 		return fmt.Sprintf("it was in ERROR before, and its %s to %s failed%s; then repair it (openstack server set --state active), or "+
-			"delete it", has.move.Type, has.move.Target, verification(has.move.Target))
+			"delete it", has.move.Type, has.move.Target, verification)
 	case s.Status == inError && has.count == 0:
 		return "it was in ERROR before: repair it (openstack server set --state active), or delete it"
 	case s.Status != "ACTIVE" && s.Status != "SHUTOFF" && s.Status != inError:
@@ -435,7 +447,7 @@ func (n *node) notStarted(now time.Time) (out []openstackv1.FailedServer) {
 		case slices.Contains(n.record.RunningServers, s.ID) && (s.Status == running || s.Status == stopped):
 			r.ReturnTime = &metav1.Time{Time: now}
 			r.Reason = "it ran before the failure of its node, and Nova does not start it: run openstack server start " + s.ID
-			if why := n.servers.failures[s.ID].mayHaveMoved(); why != "" {
+			if why := n.servers.failures[s.ID].mayHaveMoved(""); why != "" {
 				r.Reason = condition.Truncate(fmt.Sprintf("%s; then run openstack server start %s", why, s.ID), reasonLimit)
 			}
 		default:
@@ -451,7 +463,7 @@ func (n *node) notStarted(now time.Time) (out []openstackv1.FailedServer) {
 func (n *node) unfinished(id string) string {
 	remedy := fmt.Sprintf("run openstack server set --state active %s and openstack server %s", id, n.restart(id))
 	if target := n.servers.last[id].Target; target != "" {
-		return fmt.Sprintf("its evacuation to %s does not end%s; then %s", target, verification(target), remedy)
+		return fmt.Sprintf("its evacuation to %s does not end%s; then %s", target, verification, remedy)
 	}
 	return "its evacuation does not end: " + remedy
 }

@@ -1,6 +1,7 @@
 package hypervisorrecovery
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,57 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
+
+// verificationText is the remedy for a server that may run on node-2, and queuesText the one for a migration from node-1.
+const (
+	verificationText = ", and it may run there: if its domain is there, shut it off (virsh destroy: docs/how-to/recover-failed-nodes.md" +
+		"#destroy-a-domain-on-the-target)"
+	queuesText = ", and delete the queues compute.node-1 and compute-alt.node-1"
+)
+
+// TestReasonsFit: remedies are complete with long names of nodes, and refer to sections of the guide.
+func TestReasonsFit(t *testing.T) {
+	page, err := os.ReadFile("../../" + guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if title := strings.TrimLeft(line, "#"); title != line {
+			sections[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(title)), " ", "-")] = true
+		}
+	}
+	source, target := "s"+strings.Repeat("o", 62), "t"+strings.Repeat("a", 62)
+	const id = "00000000-0000-0000-0000-000000000001"
+	now := time.Unix(1e9, 0)
+	moved := func(status string) failures {
+		return failures{}.addMove(compute.Migration{Type: "live-migration", Status: status, Source: source, Target: target}, source, now)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		server compute.Server
+		has    failures
+	}{
+		"Interrupted":  {"It has two names of nodes.", compute.Server{Status: "ACTIVE", Task: migrating}, moved("running")},
+		"Migrating":    {"It has two IDs.", compute.Server{Status: "ACTIVE", Task: migrating}, failures{}},
+		"Task":         {"It has two queues.", compute.Server{Status: "ACTIVE", Task: "reboot_started_hard"}, failures{}},
+		"Failed":       {"It may run on the target.", compute.Server{Status: inError}, failures{count: 1, target: target}},
+		"FailedBefore": {"The same after a migration.", compute.Server{Status: inError}, moved("failed")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.server.ID = id
+			got := reasonToStay(&openstackv1.HypervisorRecoverySpec{}, source, &compute.ServerDetails{Server: tc.server}, tc.has, now)
+			if len(got) > reasonLimit {
+				t.Errorf("%s %d bytes: %s", tc.reason, len(got), got)
+			}
+			_, rest, found := strings.Cut(got, guide+"#")
+			section := strings.FieldsFunc(rest, func(r rune) bool { return r == ')' || r == ',' })
+			if !found || !sections[section[0]] {
+				t.Errorf("%s no section: %s", tc.reason, got)
+			}
+		})
+	}
+}
 
 func TestReasonToStay(t *testing.T) {
 	now := time.Unix(1e9, 0)
@@ -33,8 +85,7 @@ func TestReasonToStay(t *testing.T) {
 	moved := func(status string) failures {
 		return failures{}.addMove(compute.Migration{Type: "live-migration", Status: status, Source: "node-1", Target: "node-2"}, "node-1", now)
 	}
-	const interrupted = "its live-migration to node-2 was interrupted, and it may run there: verify on node-2 that no domain exists " +
-		"(virsh list --all --uuid), or destroy it; then run openstack server evacuate a"
+	const interrupted = "its live-migration to node-2 was interrupted" + verificationText + queuesText + "; then run openstack server evacuate a"
 	image := func(s *compute.ServerDetails) { s.BootsFromImage = true }
 	rebuild := openstackv1.HypervisorRecoverySpec{LocalDisks: openstackv1.RebuildWithConsent}
 	for name, tc := range map[string]struct {
@@ -64,13 +115,14 @@ func TestReasonToStay(t *testing.T) {
 		},
 		"Task": {
 			reason: "Its node starts it, even if it runs on another one then.", server: volume(task("powering-on")),
-			want: "it has the task powering-on, and its node executes the request after its return: leave it. To evacuate it, first delete the queue " +
-				"compute.node-1 in the RabbitMQ of its cell, because it runs twice otherwise. Then run openstack server set --state active a",
+			want: "it has the task powering-on, and its node executes the request after its return: leave it. To evacuate it, first delete the queues " +
+				"compute.node-1 and compute-alt.node-1 (docs/how-to/recover-failed-nodes.md#delete-the-queues-of-a-node), because it runs twice " +
+				"otherwise. Then run openstack server set --state active a",
 		},
 		"Migrating": {
 			reason: "Nova has not returned the migration.", server: volume(task("migrating")),
-			want: "it has the task migrating, and it may run on the target (openstack server migration list --server a): verify there that no domain " +
-				"exists (virsh list --all --uuid), or destroy it; then run openstack server set --state active a",
+			want: "it has the task migrating, and may run on its target (openstack server migration list --server a): if its domain is " +
+				"there, shut it off (virsh destroy: docs/how-to/recover-failed-nodes.md#resolve-unfinished-operations)" + queuesText + "; then run openstack server set --state active a",
 		},
 		"LiveMigration": {
 			reason: "The guest may run on the target.", server: volume(task("migrating")), failed: moved("running"), want: interrupted,
@@ -88,11 +140,11 @@ func TestReasonToStay(t *testing.T) {
 		"LiveMigrationFailed": {reason: "Nova has returned it to the source.", server: volume(), failed: moved("failed")},
 		"LiveMigrationFailedInError": {
 			reason: "Nova has not returned it.", server: volume(status("ERROR")), failed: moved("error"),
-			want: "it was in ERROR before, and its live-migration to node-2 failed, and it may run there: verify on node-2 that no domain exists " +
-				"(virsh list --all --uuid), or destroy it; then repair it (openstack server set --state active), or delete it",
+			want: "it was in ERROR before, and its live-migration to node-2 failed" + verificationText + "; then repair it (openstack server set --state active), or delete it",
 		},
 		"LiveMigrationWithoutTarget": {
-			reason: "Nova has not selected one.", server: volume(task("migrating")), want: "its live-migration was interrupted; then run openstack ",
+			reason: "Nova has not selected one.", server: volume(task("migrating")),
+			want:   "its live-migration was interrupted" + queuesText + "; then run openstack server evacuate a",
 			failed: failures{}.addMove(compute.Migration{Type: "live-migration", Status: "queued", Source: "node-1"}, "node-1", now),
 		},
 		"Error":  {reason: "Nova would start it.", server: volume(status("ERROR")), want: "it was in ERROR before"},
@@ -104,7 +156,7 @@ func TestReasonToStay(t *testing.T) {
 		"Later": {reason: "It is tried again.", server: volume(status("ERROR")), failed: failures{count: attempts, last: now.Add(-retryInterval)}},
 		"FailedLate": {
 			reason: "A guest may run on the target.", server: volume(status("ERROR")), failed: failures{count: 1, last: now, target: "node-2"},
-			want: "its evacuation to node-2 failed, and it may run there: verify on node-2 that no domain exists",
+			want: "its evacuation to node-2 failed" + verificationText,
 		},
 		"FailedLateBefore": {
 			reason: "The same after another failure of the node.", server: volume(status("ERROR")), failed: failures{recorded: "It may run on node-2."},
@@ -112,7 +164,7 @@ func TestReasonToStay(t *testing.T) {
 		},
 		"FailedLateEarlier": {
 			reason: "An operator has evacuated it before the proof.", server: volume(status("ERROR")), failed: failures{target: "node-2"},
-			want: "its last evacuation was to node-2, and it may run there: verify on node-2 that no domain exists",
+			want: "its last evacuation was to node-2" + verificationText,
 		},
 		"ClaimFailed": {reason: "Nothing was started.", server: volume(), failed: failures{count: 1, last: now, target: "node-2"}},
 		"Paused":      {reason: "Nova rejects it.", server: volume(status("PAUSED")), want: "it is PAUSED, and Nova evacuates only"},
@@ -174,8 +226,8 @@ func TestSortServers(t *testing.T) {
 		t.Errorf("busy (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]openstackv1.RemainingServer{
-		{ID: "live", Name: "live", Reason: "its live-migration to node-3 was interrupted, and it may run there: verify on node-3 that no domain " +
-			"exists (virsh list --all --uuid), or destroy it; then run openstack server evacuate live"},
+		{ID: "live", Name: "live", Reason: "its live-migration to node-3 was interrupted" + verification + queuesText +
+			"; then run openstack server evacuate live"},
 		{ID: "never", Name: "never", Reason: "its metadata recovery is never"},
 		{ID: "rebuilt", Name: "rebuilt", Reason: "it has the task rebuilding: if openstack server migration list " +
 			"--server rebuilt has no unfinished evacuation, run openstack server set --state active rebuilt"},
@@ -202,7 +254,7 @@ func TestLastEvacuation(t *testing.T) {
 			Created: since.UTC().Add(at).Format("2006-01-02T15:04:05.000000"),
 		}
 	}
-	const verify = ", and it may run there: verify on node-2 that no domain exists (virsh list --all --uuid), or destroy it; "
+	const verify = verificationText + "; "
 	const returned = "after the return of its node, run openstack server reboot --hard a"
 	for name, tc := range map[string]struct {
 		reason       string

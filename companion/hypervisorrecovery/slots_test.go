@@ -80,8 +80,7 @@ func TestStuckEvacuation(t *testing.T) {
 				t.Errorf("%s forced_down %v, %s, actions %v: %s", tc.reason, got, w.state("node-1"), w.nova.Actions(), w.condition(conditionUnblocked))
 			}
 			want := "False ServersInError: 1 servers do not run after their evacuations: name of a (a) on node-1: its evacuation to " + target +
-				" does not end, and it may run there: verify on " + target + " that no domain exists (virsh list --all --uuid), or destroy it; then run " +
-				"openstack server set --state active a and openstack server reboot --hard a"
+				" does not end" + verification + "; then run openstack server set --state active a and openstack server reboot --hard a"
 			w.play(r, int(syncTimeout/time.Second/10)+10) // Nova sets no server with a task to SHUTOFF.
 			if got := w.condition(conditionUnblocked); w.state("node-1") != "" || got != want {
 				t.Errorf("%s after the return: %s: %s", tc.reason, w.state("node-1"), got)
