@@ -72,13 +72,15 @@ type evacuations struct {
 	failed    []openstackv1.FailedServer
 }
 
-// inError is the status of a server after an evacuation that failed. stopped is the status of a server that does not run: nova-compute
-// sets it when it compares its servers with the hypervisor (sync_power_state_interval, 10 minutes), after syncTimeout at the latest.
-// rebuilding is the prefix of the tasks of a server that is rebuilt or evacuated.
 const (
+	// inError is the status of a server after an evacuation that failed, and stopped the one of a server that does not run. A server that
+	// stayed on a failed node keeps the status running after the return of the node, until nova-compute compares it with the hypervisor.
 	inError, running, stopped = "ERROR", "ACTIVE", "SHUTOFF"
-	syncTimeout               = 15 * time.Minute
-	rebuilding                = "rebuild"
+	// syncTimeout is the time after the return of a node after which a server with the status running was started by its owner, and is not
+	// listed anymore. It is longer than the interval of the comparison (sync_power_state_interval, 10 minutes) and its duration.
+	syncTimeout = 15 * time.Minute
+	// rebuilding is the prefix of the tasks of a server that is rebuilt or evacuated.
+	rebuilding = "rebuild"
 	// migrating is the task of a live migration.
 	migrating = "migrating"
 )
