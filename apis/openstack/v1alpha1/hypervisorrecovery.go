@@ -70,8 +70,8 @@ type HypervisorRecoverySpec struct {
 	// +kubebuilder:default=30
 	// +optional
 	DelaySeconds int32 `json:"delaySeconds,omitempty"`
-	// Maximum share of the pool's nodes that may have failed, in percent. No node is powered off while more have failed. Nodes in maintenance
-	// do not count.
+	// Maximum share of the pool's nodes that may have failed, in percent. While more have failed, no node is powered off, and nodes without
+	// power are not accepted as failed. Nodes in maintenance do not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	// +kubebuilder:default=34
@@ -115,7 +115,7 @@ type RecoveryNode struct {
 	Name common.ObjectName `json:"name"`
 	// TCP addresses of the node, as IP:port, in other networks than the kubelet uses, such as the networks of tenants or of storage. A
 	// node that accepts or refuses a connection has not failed. Silence is a report only after an address has responded while the node was
-	// healthy. Without one, a node is powered off only if its power is off already, because a partition of the kubelet's network cannot be
+	// healthy. Without one, a node is recovered only if its power is off already. Otherwise, a partition of the kubelet's network cannot be
 	// distinguished from a failure.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
