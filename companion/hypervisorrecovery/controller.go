@@ -29,7 +29,8 @@ const (
 var (
 	metrics = controller.NewMetrics("hypervisor_recovery")
 	blocked = metrics.Gauge("blocked",
-		"1 if an operator has to act to recover failed nodes, else 0. A dry run has 1 only if servers run twice, or if it has stopped a recovery.")
+		"1 if an operator has to act to recover failed nodes, else 0. A dry run has 1 only if servers run twice, or if it has stopped a "+
+			"recovery.")
 	failedCount = metrics.Gauge("failed_nodes", "Number of nodes of which a witness reports a failure.")
 	recoveries  = metrics.Gauge("nodes", "Number of nodes that are being recovered, by state.", "state")
 	remaining   = metrics.Gauge("remaining_servers", "Number of servers on nodes that are being recovered.")
@@ -69,7 +70,10 @@ func measure(r *openstackv1.HypervisorRecovery) {
 // then, and servers of a node whose recovery it has stopped are down because of the recovery.
 func valueOfBlocked(r *openstackv1.HypervisorRecovery) float64 {
 	c := meta.FindStatusCondition(r.Status.Conditions, conditionUnblocked)
-	if c != nil && c.Status == metav1.ConditionFalse && (r.Spec.Mode == openstackv1.RecoveryRecover || isUrgent(c.Reason) || c.Reason == stoppedByMode) {
+	switch {
+	case c == nil || c.Status != metav1.ConditionFalse:
+		return 0
+	case r.Spec.Mode == openstackv1.RecoveryRecover, isUrgent(c.Reason), c.Reason == stoppedByMode:
 		return 1
 	}
 	return 0

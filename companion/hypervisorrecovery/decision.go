@@ -123,7 +123,7 @@ const (
 	witnessesDisagree = "WitnessesDisagree"
 	// tooManyFailed is the reason of a node that is not recovered because too many nodes of the pool have failed.
 	tooManyFailed = "TooManyFailed"
-	// stoppedByMode is the reason of a node whose recovery was begun, and is not continued because the mode was changed.
+	// stoppedByMode is the reason of a node whose recovery was started, and is not continued because the mode was changed.
 	stoppedByMode = "StoppedByMode"
 )
 
@@ -287,8 +287,8 @@ func (s situation) onFencing() (step, string) {
 	return wait, s.late()
 }
 
-// halt ends the fencing of a node that runs after the mode was changed, and reports any other node: its power may be off, or go off, and its
-// servers stay down.
+// halt ends the fencing of a node that runs after the mode was changed, and reports any other node: its power may be off, or go off, and
+// its servers stay down.
 func (s situation) halt() (step, string) {
 	if next, _ := s.release(); next != wait {
 		return next, ""

@@ -296,7 +296,8 @@ func TestDecide(t *testing.T) {
 			"It destroys data.", with(dryRun(off), func(s *situation) { s.moved, s.evidence = true, fine }), wait, duplicateServers,
 		},
 		"DoneDryRun": {
-			"An owner has changed the metadata.", with(dryRun(off), func(s *situation) { s.state = openstackv1.RecoveryEvacuated }), wait, stoppedByMode,
+			"An owner has changed the metadata.",
+			with(dryRun(off), func(s *situation) { s.state = openstackv1.RecoveryEvacuated }), wait, stoppedByMode,
 		},
 		"OffUnreadableNodes": {"It is reported for the pool.", with(off, func(s *situation) { s.recovers = false }), wait, ""},
 		"PowerOn":            {"It runs its servers.", with(off, func(s *situation) { s.power = fence.On }), withdraw, ""},

@@ -111,7 +111,8 @@ func TestInterruptedLiveMigration(t *testing.T) {
 			t.Errorf("%s live runs on %v, actions %v: %s", reason, w.running("live"), w.nova.Actions(), got)
 		}
 	}
-	const stays = "False ServersRemain: 1 servers stay on node-1: name of live (live): " + why + queuesText + "; then run openstack server evacuate live"
+	const stays = "False ServersRemain: 1 servers stay on node-1: name of live (live): " + why + queuesText +
+		"; then run openstack server evacuate live"
 	t.Run("Evacuated", func(t *testing.T) {
 		w, r := fails(t)
 		expect(t, w, "It has a task.", stays, "node-2")
@@ -130,7 +131,8 @@ func TestInterruptedLiveMigration(t *testing.T) {
 		w, r := fails(t)
 		w.switchOn(w.machine("node-1"))
 		w.play(r, 60)
-		const stopped = "False ServersStopped: 1 servers do not run: name of live (live) on node-1: " + why + "; then run openstack server start live"
+		const stopped = "False ServersStopped: 1 servers do not run: name of live (live) on node-1: " + why +
+			"; then run openstack server start live"
 		expect(t, w, "Its node is back.", stopped, "node-2")
 		w.machine("node-1").hangs = true
 		w.play(r, 60)

@@ -93,7 +93,7 @@ type node struct {
 	// agentAlive is set if an agent of Neutron on it reports.
 	agentAlive bool
 	evidence   evidence
-	// unreported is set if the node does not report to a witness, even if no other node does, and its recovery has not begun. It is not set
+	// unreported is set if the node does not report to a witness, even if no other node does, and its recovery has not started. It is not set
 	// for excluded nodes.
 	unreported bool
 	// network is the result of its probes.

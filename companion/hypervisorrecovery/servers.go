@@ -153,7 +153,8 @@ func (f failures) mayHaveMoved(queues string) string {
 const guide = "docs/how-to/recover-failed-nodes.md"
 
 // verification is the remedy for a server that may run on the target of its evacuation.
-const verification = ", and it may run there: if its domain is there, shut it off (virsh destroy: " + guide + "#destroy-a-domain-on-the-target)"
+const verification = ", and it may run there: if its domain exists, shut it off (virsh destroy: " + guide +
+	"#destroy-a-domain-on-the-target)"
 
 // queuesOf returns the names of the queues with requests to a node. Requests about migrations wait in the second one since Nova 2026.1
 // (RPC_TOPIC_ALT of nova/compute/rpcapi.py), and in the first one before.
@@ -199,9 +200,9 @@ func reasonToStay(
 		return fmt.Sprintf("it has the task %s: if openstack server migration list --server %s has no unfinished evacuation, run openstack "+
 			"server set --state active %s", s.Task, s.ID, s.ID)
 	case s.Task == migrating:
-		return fmt.Sprintf("it has the task %s, and may run on its target (openstack server migration list --server %s): if its domain is there, "+
-			"shut it off (virsh destroy: %s#resolve-unfinished-operations)%s; then run openstack server set --state active %s", s.Task, s.ID, guide,
-			deleteQueues(nodeName), s.ID)
+		return fmt.Sprintf("it has the task %s, and may run on its target (openstack server migration list --server %s): if it exists "+
+			"there, shut it off (virsh destroy: %s#resolve-unfinished-operations)%s; then run openstack server set --state active %s", s.Task, s.ID,
+			guide, deleteQueues(nodeName), s.ID)
 	case s.Task != "": // The request stays in the queue of the node, and nova-compute starts a guest before it verifies the task.
 		return fmt.Sprintf("it has the task %s, and its node executes the request after its return: leave it. To evacuate it, first delete the "+
 			"queues %s (%s#delete-the-queues-of-a-node), because it runs twice otherwise. Then run openstack server set --state active %s", s.Task,

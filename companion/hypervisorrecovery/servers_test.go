@@ -15,7 +15,7 @@ import (
 
 // verificationText is the remedy for a server that may run on node-2, and queuesText the one for a migration from node-1.
 const (
-	verificationText = ", and it may run there: if its domain is there, shut it off (virsh destroy: docs/how-to/recover-failed-nodes.md" +
+	verificationText = ", and it may run there: if its domain exists, shut it off (virsh destroy: docs/how-to/recover-failed-nodes.md" +
 		"#destroy-a-domain-on-the-target)"
 	queuesText = ", and delete the queues compute.node-1 and compute-alt.node-1"
 )
@@ -85,7 +85,8 @@ func TestReasonToStay(t *testing.T) {
 	moved := func(status string) failures {
 		return failures{}.addMove(compute.Migration{Type: "live-migration", Status: status, Source: "node-1", Target: "node-2"}, "node-1", now)
 	}
-	const interrupted = "its live-migration to node-2 was interrupted" + verificationText + queuesText + "; then run openstack server evacuate a"
+	const interrupted = "its live-migration to node-2 was interrupted" + verificationText + queuesText +
+		"; then run openstack server evacuate a"
 	image := func(s *compute.ServerDetails) { s.BootsFromImage = true }
 	rebuild := openstackv1.HypervisorRecoverySpec{LocalDisks: openstackv1.RebuildWithConsent}
 	for name, tc := range map[string]struct {
@@ -115,14 +116,15 @@ func TestReasonToStay(t *testing.T) {
 		},
 		"Task": {
 			reason: "Its node starts it, even if it runs on another one then.", server: volume(task("powering-on")),
-			want: "it has the task powering-on, and its node executes the request after its return: leave it. To evacuate it, first delete the queues " +
-				"compute.node-1 and compute-alt.node-1 (docs/how-to/recover-failed-nodes.md#delete-the-queues-of-a-node), because it runs twice " +
-				"otherwise. Then run openstack server set --state active a",
+			want: "it has the task powering-on, and its node executes the request after its return: leave it. To evacuate it, first delete the " +
+				"queues compute.node-1 and compute-alt.node-1 (docs/how-to/recover-failed-nodes.md#delete-the-queues-of-a-node), because it runs " +
+				"twice otherwise. Then run openstack server set --state active a",
 		},
 		"Migrating": {
 			reason: "Nova has not returned the migration.", server: volume(task("migrating")),
-			want: "it has the task migrating, and may run on its target (openstack server migration list --server a): if its domain is " +
-				"there, shut it off (virsh destroy: docs/how-to/recover-failed-nodes.md#resolve-unfinished-operations)" + queuesText + "; then run openstack server set --state active a",
+			want: "it has the task migrating, and may run on its target (openstack server migration list --server a): if it exists " +
+				"there, shut it off (virsh destroy: docs/how-to/recover-failed-nodes.md#resolve-unfinished-operations)" + queuesText +
+				"; then run openstack server set --state active a",
 		},
 		"LiveMigration": {
 			reason: "The guest may run on the target.", server: volume(task("migrating")), failed: moved("running"), want: interrupted,
@@ -140,7 +142,8 @@ func TestReasonToStay(t *testing.T) {
 		"LiveMigrationFailed": {reason: "Nova has returned it to the source.", server: volume(), failed: moved("failed")},
 		"LiveMigrationFailedInError": {
 			reason: "Nova has not returned it.", server: volume(status("ERROR")), failed: moved("error"),
-			want: "it was in ERROR before, and its live-migration to node-2 failed" + verificationText + "; then repair it (openstack server set --state active), or delete it",
+			want: "it was in ERROR before, and its live-migration to node-2 failed" + verificationText +
+				"; then repair it (openstack server set --state active), or delete it",
 		},
 		"LiveMigrationWithoutTarget": {
 			reason: "Nova has not selected one.", server: volume(task("migrating")),
