@@ -327,7 +327,7 @@ func (p *plan) change(n *node, s step) {
 				return err
 			}
 			defer end()
-			return p.nova.ForceDown(within, n.name, true)
+			return p.nova.ForceDown(within, n.name)
 		})
 	case complete:
 		r.State = openstackv1.RecoveryEvacuated
@@ -344,7 +344,7 @@ func (p *plan) change(n *node, s step) {
 		p.notef("Left", "node %s is not ready anymore", n.name)
 	case forceUp:
 		p.notef("ForcedUp", "clearing forced_down of node %s", n.name)
-		p.act(func(ctx context.Context, _ *controller.Env) error { return p.nova.ForceDown(ctx, n.name, false) })
+		p.act(func(ctx context.Context, _ *controller.Env) error { return p.nova.ForceUp(ctx, *n.service) })
 	default:
 		// The power off is not requested, again or after the power was on again, before the witnesses agree for the delay.
 		isRequested := r != nil && (r.State == openstackv1.RecoveryFencing || r.State == openstackv1.RecoverySuspected)

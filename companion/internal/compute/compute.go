@@ -148,12 +148,24 @@ func (a *API) Enable(ctx context.Context, s Service) error {
 	return failure("enable nova-compute on "+s.Host, a.update(ctx, "enable", map[string]any{"host": s.Host, "binary": Compute}))
 }
 
-// ForceDown declares that the host of a hypervisor failed, or that it has returned. Nova rejects the return until nova-compute has deleted
-// the guests that were evacuated from the host.
+// ForceDown declares that the host of a hypervisor failed.
 // https://docs.openstack.org/api-ref/compute/#update-forced-down
-func (a *API) ForceDown(ctx context.Context, host string, down bool) error {
-	operation := map[bool]string{true: "force nova-compute down on ", false: "force nova-compute up on "}[down]
-	return failure(operation+host, a.update(ctx, "force-down", map[string]any{"host": host, "binary": Compute, "forced_down": down}))
+func (a *API) ForceDown(ctx context.Context, host string) error {
+	return failure("force nova-compute down on "+host, a.update(ctx, "force-down", map[string]any{
+		"host": host, "binary": Compute, "forced_down": true,
+	}))
+}
+
+// ForceUp declares that the host of a hypervisor has returned. Nova rejects that until nova-compute has deleted the guests that were
+// evacuated from the host, but only in a request by the UUID of the service: in one by the host, it searches the evacuations in the
+// database of cell0, and finds none (_check_for_evacuations of nova/api/openstack/compute/services.py has no target cell). The request
+// therefore fails while the database of an earlier cell does not respond.
+// https://docs.openstack.org/api-ref/compute/#update-compute-service
+func (a *API) ForceUp(ctx context.Context, s Service) error {
+	address, body := a.client.ServiceURL("os-services", s.ID), map[string]any{"forced_down": false}
+	_, err := a.client.Put(ctx, address, body, nil, //nolint:bodyclose // the client does
+		&gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
+	return failure("force nova-compute up on "+s.Host, err)
 }
 
 // update changes the compute service of a host, without access to other cells.

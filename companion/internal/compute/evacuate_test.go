@@ -33,7 +33,7 @@ func TestEvacuate(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	must(api.ForceDown(ctx, "node-1", true))
+	must(api.ForceDown(ctx, "node-1"))
 	s, err := api.HostService(ctx, "node-1")
 	if err != nil || !s.ForcedDown || s.Up {
 		t.Errorf("%+v, %v", s, err)
@@ -53,12 +53,12 @@ func TestEvacuate(t *testing.T) {
 	if err != nil || len(migrations) != 2 || migrations[0].Type != compute.Evacuation || !migrations[0].IsFinished() {
 		t.Errorf("%+v, %v", migrations, err)
 	}
-	if err := api.ForceDown(ctx, "node-1", false); !compute.Rejected(err) ||
+	if err := api.ForceUp(ctx, *s); !compute.Rejected(err) ||
 		err.Error() != "cannot force nova-compute up on node-1: Nova returned HTTP 400: Unable to force up host node-1." {
 		t.Error(err)
 	}
 	nova.CleanUp("node-1")
-	must(api.ForceDown(ctx, "node-1", false))
+	must(api.ForceUp(ctx, *s))
 	nova.SetDown(true)
 	if _, err := api.GetServer(ctx, "a"); err == nil || err.Error() != "cannot read server a: Nova returned HTTP 503" {
 		t.Error(err)

@@ -550,15 +550,35 @@ func (n *Nova) disable(w http.ResponseWriter, r *http.Request, operation string)
 		return
 	}
 	n.services = slices.Clone(n.services)
-	if operation == "force-down" {
-		if !body.Forced && !n.mayReturn(body.Host) {
-			identitytest.Fail(w, http.StatusBadRequest, "badRequest", "Unable to force up host "+body.Host+".")
-			return
-		}
+	if operation == "force-down" { // As a real Nova, it accepts the return of a host before its guests were deleted.
 		n.services[i].ForcedDown = body.Forced
 		identitytest.Write(w, http.StatusOK, map[string]any{"service": map[string]any{"host": body.Host, "binary": body.Binary}})
 		return
 	}
 	n.services[i].Disabled, n.services[i].Reason = operation != "enable", body.Reason
 	identitytest.Write(w, http.StatusOK, map[string]any{"service": map[string]any{"host": body.Host, "binary": body.Binary}})
+}
+
+// update declares the return of a host. Nova searches one cell after the other for the record, and fails if the database of one does not
+// respond.
+func (n *Nova) update(w http.ResponseWriter, r *http.Request, id string) {
+	var body struct {
+		Forced *bool `json:"forced_down"`
+	}
+	err := json.NewDecoder(r.Body).Decode(&body)
+	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
+	switch {
+	case len(n.unresponsiveHosts) > 0:
+		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "Unexpected API Error.")
+		return
+	case err != nil || i < 0 || body.Forced == nil:
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+		return
+	case !*body.Forced && !n.mayReturn(n.services[i].Host):
+		identitytest.Fail(w, http.StatusBadRequest, "badRequest", "Unable to force up host "+n.services[i].Host+".")
+		return
+	}
+	n.services = slices.Clone(n.services)
+	n.services[i].ForcedDown = *body.Forced
+	identitytest.Write(w, http.StatusOK, map[string]any{"service": map[string]any{"id": id, "forced_down": *body.Forced}})
 }

@@ -188,6 +188,8 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodDelete && len(path) == 2:
 		n.remove(w, path[1])
+	case r.Method == http.MethodPut && len(path) == 2:
+		n.update(w, r, path[1])
 	default:
 		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	}
