@@ -58,6 +58,9 @@ type fleet struct {
 	Nova
 
 	pools map[string]fleetPool
+	// agents returns Neutron's agents; nil: none. change changes the pods of nova-compute; nil: not.
+	agents func() []agent
+	change func(*corev1.PodSpec)
 }
 
 // TestNovaFleet checks a Nova with 50 nova-computes in three cells while the database of one accepts connections and does not respond. The
@@ -66,7 +69,8 @@ type fleet struct {
 func TestNovaFleet(t *testing.T) {
 	for _, r := range []release.Release{"2025.2", "2026.2"} {
 		t.Run(string(r), func(t *testing.T) {
-			f := startFleet(t, r, map[string]int{unresponsiveCell: 17, "cell2": 17, "cell3": 16})
+			claim := harness.Claim(t, "fleet.yaml", r, harness.Suffix(r))
+			f := startFleet(t, r, claim, fleet{}, map[string]int{unresponsiveCell: 17, "cell2": 17, "cell3": 16})
 			ctx := context.Background()
 			retained, err := f.createServerOn(ctx, f.pools["cell2"].nodes[0], "retained")
 			if err == nil {
@@ -159,16 +163,15 @@ func testRequestsDuringOutage(t *testing.T, f fleet, retained string) {
 	t.Logf("a list of services takes %.0f s", time.Since(began).Seconds())
 }
 
-// startFleet starts a cloud, composes a pool in each cell, and runs its nova-computes, one pool after the other, so that not all of them
-// start at once.
-func startFleet(t *testing.T, r release.Release, sizes map[string]int) fleet {
+// startFleet starts the cloud of a claim, composes a pool in each cell, and runs its nova-computes, one pool after the other, so that not all
+// of them start at once.
+func startFleet(t *testing.T, r release.Release, claim []byte, f fleet, sizes map[string]int) fleet {
 	t.Helper()
 	ctx := context.Background()
-	claim := harness.Claim(t, "fleet.yaml", r, harness.Suffix(r))
 	cloud := harness.Start(t, claim, nil)
 	// nova-computes have a fake Neutron, which the pools' functions require.
 	withNeutron := bytes.Replace(claim, []byte("    nova:\n"), []byte("    neutron: {enabled: true}\n    nova:\n"), 1)
-	f := fleet{Nova: clientOf(t, cloud), pools: map[string]fleetPool{}}
+	f.Nova, f.pools = clientOf(t, cloud, f.agents), map[string]fleetPool{}
 	nodes := map[string]map[string]string{}
 	for _, cell := range slices.Sorted(maps.Keys(sizes)) {
 		p := fleetPool{cell: cell}
@@ -279,6 +282,9 @@ func (f fleet) run(t *testing.T, p fleetPool, r release.Release) {
 			d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{
 				Name: variable, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}},
 			})
+		}
+		if f.change != nil {
+			f.change(&d.Spec.Template.Spec)
 		}
 		objects[i] = d
 	}

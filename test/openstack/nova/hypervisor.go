@@ -5,10 +5,11 @@ package nova
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"encoding/json"
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,9 +163,17 @@ func serveConsoles(t *testing.T, cloud *clouds.Cloud, port int, name string, ser
 	return l.Addr().String()
 }
 
-// networks runs a Neutron without resources: every list is empty. Nova also lists ports and security groups of servers
-// without any, and fails if the catalog has no Neutron.
-func networks(t *testing.T, cloud *clouds.Cloud) {
+// agent is an agent of Neutron, as its API returns it.
+type agent struct {
+	ID    string `json:"id"`
+	Type  string `json:"agent_type"`
+	Host  string `json:"host"`
+	Alive bool   `json:"alive"`
+}
+
+// networks runs a Neutron without resources: every list is empty, except for the one of agents. Nova also lists ports and security groups
+// of servers without any, and fails if the catalog has no Neutron.
+func networks(t *testing.T, cloud *clouds.Cloud, agents func() []agent) {
 	t.Helper()
 	const port = 9696
 	host := "neutron." + cloud.Namespace + ".svc"
@@ -178,7 +187,12 @@ func networks(t *testing.T, cloud *clouds.Cloud) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{%q: []}`, strings.ReplaceAll(path.Base(r.URL.Path), "-", "_"))
+		name, list := path.Base(r.URL.Path), []agent{}
+		if name == "agents" && agents != nil {
+			host := r.URL.Query().Get("host")
+			list = slices.DeleteFunc(agents(), func(a agent) bool { return host != "" && a.Host != host })
+		}
+		_ = json.NewEncoder(w).Encode(map[string][]agent{strings.ReplaceAll(name, "-", "_"): list}) // The client gets no more.
 	})}
 	go func() { _ = server.Serve(l) }() // ends with its listener
 	a := harness.AdminOf(t, harness.KeystoneClient(t, cloud, false))

@@ -54,7 +54,7 @@ type Nova struct {
 // StartIn adds hypervisors to a cloud, with a given queue: a queue with another name only in the second cell.
 func StartIn(t *testing.T, cloud *clouds.Cloud, r release.Release, consoles novav1.Consoles, like Hypervisor) Nova {
 	t.Helper()
-	n := clientOf(t, cloud)
+	n := clientOf(t, cloud, nil)
 	for _, cell := range []string{"cell1", "cell2"} {
 		h := Hypervisor{cell: cell, consoles: consoles, Domain: like.Domain, Broker: like.Broker}
 		h.listen(t, cloud)
@@ -72,11 +72,12 @@ func StartIn(t *testing.T, cloud *clouds.Cloud, r release.Release, consoles nova
 	return n
 }
 
-// clientOf returns a client of a cloud's Nova, with a flavor and an image, and without hypervisors.
-func clientOf(t *testing.T, cloud *clouds.Cloud) Nova {
+// clientOf returns a client of a cloud's Nova, with a flavor and an image, and without hypervisors. agents returns Neutron's agents; nil:
+// none.
+func clientOf(t *testing.T, cloud *clouds.Cloud, agents func() []agent) Nova {
 	t.Helper()
 	ctx := context.Background()
-	networks(t, cloud)
+	networks(t, cloud, agents)
 	provider, ends := harness.Administrator(t, cloud)
 	c, err := openstack.NewComputeV2(provider, ends)
 	if err != nil {
