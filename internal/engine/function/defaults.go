@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 )
 
-// SetDefaults sets absent fields in the spec of a composite resource or PlatformConfig to the defaults of its schema. xr is a pointer to it; a
-// type outside of apis has no schema and is not changed.
+// SetDefaults sets absent fields in the spec of a composite resource or PlatformConfig to the defaults of its schema. xr is a pointer to
+// it; a type outside of apis has no schema and is not changed.
 //
 // An API server sets the same defaults at admission. Three kinds of specs still lack some of them: the last valid spec, which may have been
 // stored before a default was added; a spec that a function builds for a check; and a spec that never reached an API server. Unlike an API

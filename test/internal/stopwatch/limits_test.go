@@ -37,6 +37,7 @@ var exceptions = map[string]struct {
 	"openstack/keystone/administration_test.go": {"It is the age of a token.", 1},
 	"openstack/load/load_test.go":               {"They are the duration and the interval of a measurement, and the timeout of a queue.", 3},
 	"openstack/nova/fleet_test.go":              {"It is the interval of requests.", 1},
+	"openstack/nova/site_test.go":               {"They are the times after which Neutron and a node controller report a failure.", 2},
 	"openstack/uwsgi/health_test.go":            {"It is the duration of an observation.", 1},
 	"platform/bench/main.go":                    {"A user gives it.", 1},
 	"platform/companion.go":                     {"They are the pause before a restart, and the grace period of a process.", 2},

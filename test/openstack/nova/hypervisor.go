@@ -192,7 +192,9 @@ func networks(t *testing.T, cloud *clouds.Cloud, agents func() []agent) {
 			host := r.URL.Query().Get("host")
 			list = slices.DeleteFunc(agents(), func(a agent) bool { return host != "" && a.Host != host })
 		}
-		_ = json.NewEncoder(w).Encode(map[string][]agent{strings.ReplaceAll(name, "-", "_"): list}) // The client gets no more.
+		if err := json.NewEncoder(w).Encode(map[string][]agent{strings.ReplaceAll(name, "-", "_"): list}); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
 	})}
 	go func() { _ = server.Serve(l) }() // ends with its listener
 	a := harness.AdminOf(t, harness.KeystoneClient(t, cloud, false))

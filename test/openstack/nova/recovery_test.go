@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -242,16 +243,16 @@ func (f *recovery) advance(t *testing.T, description string, reached func(*opens
 // logStatus logs a state that differs from the last one.
 func (f *recovery) logStatus(t *testing.T, s *openstackv1.HypervisorRecoveryStatus) {
 	t.Helper()
-	text := ""
+	b := &strings.Builder{}
 	for i := range s.Recoveries {
 		r := &s.Recoveries[i]
-		text += fmt.Sprintf("%s %s, %d servers, %d requested, %d evacuated; ", r.NodeName, r.State, r.ServerCount, len(r.RequestedServers),
+		fmt.Fprintf(b, "%s %s, %d servers, %d requested, %d evacuated; ", r.NodeName, r.State, r.ServerCount, len(r.RequestedServers),
 			r.EvacuatedCount)
 	}
 	for _, c := range s.Conditions {
-		text += fmt.Sprintf("%s=%s %s: %s; ", c.Type, c.Status, c.Reason, c.Message)
+		fmt.Fprintf(b, "%s=%s %s: %s; ", c.Type, c.Status, c.Reason, c.Message)
 	}
-	if text != f.last {
+	if text := b.String(); text != f.last {
 		f.last = text
 		t.Log(time.Now().UTC().Format(time.TimeOnly), text)
 	}

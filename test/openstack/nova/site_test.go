@@ -127,7 +127,9 @@ func (s *site) serveRedfish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := s.nodes[i]
-	var reset struct{ ResetType string }
+	var reset struct {
+		ResetType string `json:"ResetType"`
+	}
 	switch {
 	case r.Method == http.MethodGet && action == "":
 		power := "Off"
