@@ -1,7 +1,9 @@
 // Package hypervisorrecovery reconciles HypervisorRecoveries, which recover the servers of failed nodes of a pool.
 //
-// A pass reads the witnesses of all nodes (observation.go): OpenStack (nova-compute and Neutron's agents), the kubelet, probes of other
-// networks of the node, and the power state. The decision about a node (decision.go) is a pure function of the observation:
+// A pass (observation.go) reads the witnesses of all nodes: OpenStack (nova-compute and Neutron's agents) and the kubelet (witnesses.go),
+// probes of other networks of the node and the power state (inspection.go), and the servers on failed nodes (serverlists.go). The decision
+// about a node (decision.go) is a pure function of the observation. The plan (rules.go) records it in the status, and operations on nodes
+// and servers (operations.go) follow:
 //
 //   - A node failed if at least two witnesses report it, through different networks, and none reports that it runs. A partition of the
 //     network of the kubelet and of OpenStack is therefore no failure.
@@ -20,8 +22,9 @@
 // Nova has a finished migration that started after the recorded request, or ten minutes have passed. The server and the object are read
 // directly before the request. An evacuation that an operator requests in this moment is not prevented.
 //
-// The node is back when it is ready after another boot. forced_down is cleared after nova-compute has reported again. Nova rejects that
-// until nova-compute has deleted the domains that were evacuated. Servers in ERROR after an evacuation that failed are recorded until an
+// The node is back when it is ready after another boot. forced_down is cleared after nova-compute has reported again, in a request by the
+// UUID of the service: Nova rejects it until nova-compute has deleted the domains that were evacuated, and accepts a request by host
+// earlier. Servers in ERROR after an evacuation that failed are recorded until an
 // operator repairs them, because Nova does not start them.
 //
 // There is no finalizer: an object that is deleted does not clear forced_down, and the next one reports the nodes.
