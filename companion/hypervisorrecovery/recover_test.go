@@ -324,7 +324,7 @@ func TestNotRecovered(t *testing.T) {
 			},
 			want: "True NothingBlocks: nothing prevents a recovery",
 			recovered: "False ForcedDown: forced_down of node-1 was not set by this object, and it has 1 servers: after the node is back, run openstack " +
-				"compute service set --up node-1 nova-compute",
+				"--os-compute-api-version 2.53 compute service set --up node-1 nova-compute",
 		},
 		"NovaDown": {
 			reason: "No witness reports.", change: func(w *simulation) { w.nova.SetDown(true); w.machine("node-1").hangs = true },
@@ -1416,8 +1416,7 @@ func TestForcedDownByOther(t *testing.T) {
 		t.Errorf("%s, forced_down %v", got, w.nova.Services()[0].ForcedDown)
 	}
 	if got := w.condition(conditionRecovered); got != "False ForcedDown: forced_down of node-1 was not set by this object, and it has 0 "+
-		"servers: after "+
-		"the node is back, run openstack compute service set --up node-1 nova-compute" {
+		"servers: after the node is back, run openstack --os-compute-api-version 2.53 compute service set --up node-1 nova-compute" {
 		t.Error(got)
 	}
 }

@@ -39,7 +39,8 @@ func (p *plan) report() {
 }
 
 // describeForced returns the texts about nodes with forced_down that this object has not set, and does not clear: another user, or a
-// HypervisorRecovery that was deleted, has set it. Nova starts no server on them.
+// HypervisorRecovery that was deleted, has set it. Nova starts no server on them. Before 2.53, a request has the host, and Nova accepts it
+// before nova-compute has deleted the domains that were evacuated.
 func (p *plan) describeForced() (all []string) {
 	for _, n := range p.nodes {
 		if !n.isForcedByOther() {
@@ -49,9 +50,8 @@ func (p *plan) describeForced() (all []string) {
 		if n.forcedServers >= 0 {
 			servers = fmt.Sprintf("it has %d servers", n.forcedServers)
 		}
-		all = append(all, fmt.Sprintf("forced_down of %s was not set by this object, and %s: after the node is back, run openstack compute "+
-			"service set "+
-			"--up %s nova-compute", n.name, servers, n.name))
+		all = append(all, fmt.Sprintf("forced_down of %s was not set by this object, and %s: after the node is back, run openstack "+
+			"--os-compute-api-version 2.53 compute service set --up %s nova-compute", n.name, servers, n.name))
 	}
 	return all
 }
