@@ -72,13 +72,17 @@ func (ps *Group) Link(name, path string) error {
 	return os.Symlink(path, link)
 }
 
+// garbageCollection makes programs in Go use less processor time and more memory, up to a limit: without it, an API server used 10 GiB
+// after an hour of tests.
+var garbageCollection = []string{"GOGC=300", "GOMEMLIMIT=4GiB"}
+
 // Command returns the command of a linked program, or of a path, with arguments and additional environment.
 func (ps *Group) Command(ctx context.Context, program string, env []string, args ...string) *exec.Cmd {
 	if !strings.Contains(program, "/") {
 		program = filepath.Join(ps.Dir, "bin", program)
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = slices.Concat(os.Environ(), []string{"GOGC=300"}, ps.Env, env) // uses more memory and less CPU
+	cmd.Env = slices.Concat(os.Environ(), garbageCollection, ps.Env, env)
 	cmd.Dir = ps.Dir
 	return cmd
 }
