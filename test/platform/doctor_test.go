@@ -556,6 +556,25 @@ var volumeClaimKind = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVo
 
 // missingIssuer makes cert-manager wait for the issuer of the PlatformConfig, which does not exist.
 func missingIssuer(t *testing.T, p patient) {
+	t.Helper()
+	kind := schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "ClusterIssuer"}
+	issuer, err := cloud.Get(t.Context(), kind, types.NamespacedName{Name: "queues"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if issuer != nil { // A guide created it.
+		if err := cloud.Client.Delete(t.Context(), issuer.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			issuer.SetResourceVersion("")
+			issuer.SetUID("")
+			issuer.SetManagedFields(nil)
+			if err := cloud.Client.Create(contextOf(t), issuer); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	operatorStatus(certificateKind, "rabbitmq-tls", `{"conditions": [
 		{"type": "Ready", "status": "False", "reason": "DoesNotExist", "message": "Issuing certificate as Secret does not exist", "lastTransitionTime": "AT"},
 		{"type": "Issuing", "status": "True", "reason": "DoesNotExist", "message": "Issuing certificate as Secret does not exist", "lastTransitionTime": "AT"}]}`)(t, p)
