@@ -171,13 +171,13 @@ func (c *cluster) pass(r *Reconciler) {
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
 func (c *cluster) reconcileUntil(r *Reconciler, goal string, holds func() bool) {
 	c.T.Helper()
-	for range 600 {
+	controllertest.ReconcileUntil(c.T, 600, goal, func() bool {
 		if holds() {
-			return
+			return true
 		}
 		c.pass(r)
-	}
-	c.T.Fatalf("does not come to %s: %s\n%s", goal, c.recordedText(), strings.Join(c.commands, "\n"))
+		return false
+	}, func() string { return c.recordedText() + "\n" + strings.Join(c.commands, "\n") })
 }
 
 // ready reports whether all cells and all hosts are recorded.

@@ -20,7 +20,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -82,18 +82,10 @@ func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.nova) }
 // run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	waited := 0
-	for range 30 {
-		result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
-		c.onPassEnd()
-		if err == nil && result.RequeueAfter == controller.Poll {
-			waited++
-		}
-		if waited == 3 || err == nil && result.RequeueAfter == pollInterval {
-			return
-		}
-	}
-	c.t.Fatal("does not become idle")
+	controllertest.ReconcileUntilIdle(c.t, pollInterval, func() (reconcile.Result, error) {
+		defer c.onPassEnd()
+		return r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
+	})
 }
 
 func (c *cluster) catalog() *openstackv1.ComputeCatalog {

@@ -355,13 +355,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 // run reconciles until only time is awaited. It fails the test if that does not happen.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	const passes = 100
-	for range passes {
-		if c.pass(r) > 0 {
-			return
-		}
-	}
-	c.t.Fatalf("does not converge: %s", c.conditions())
+	controllertest.ReconcileUntil(c.t, 100, "an idle controller", func() bool { return c.pass(r) > 0 }, c.conditions)
 }
 
 // days advances the clock.
@@ -375,17 +369,14 @@ func (c *cluster) days(r *Reconciler, n float64) {
 func (c *cluster) untilRotation(r *Reconciler) {
 	c.t.Helper()
 	from := len(c.inUse)
-	for range 20 {
+	controllertest.ReconcileUntil(c.t, 20, "a rotation", func() bool {
 		step := 0.99
 		if next := c.rotation().Status.NextRotation; next != nil && len(c.inUse) == from {
 			step = max(step, next.Sub(c.clock.Now()).Hours()/24-1)
 		}
 		c.days(r, step)
-		if len(c.inUse) > from && meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionRevoked) {
-			return
-		}
-	}
-	c.t.Fatalf("does not rotate: %s", c.conditions())
+		return len(c.inUse) > from && meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionRevoked)
+	}, c.conditions)
 }
 
 func (c *cluster) conditions() string {
@@ -409,11 +400,15 @@ func start(t testing.TB, rotation *c5c3v1.CredentialRotation, more ...client.Obj
 func (c *cluster) place(r *Reconciler) {
 	c.t.Helper()
 	c.must(c.api.Create(context.Background(), deployment()))
-	for len(c.loaded) < 2 {
+	controllertest.ReconcileUntil(c.t, 100, "two pods", func() bool {
+		if len(c.loaded) >= 2 {
+			return true
+		}
 		c.pass(r)
 		c.operator()
 		c.deployments()
-	}
+		return false
+	}, c.conditions)
 	c.run(r)
 }
 

@@ -19,6 +19,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
@@ -194,18 +195,18 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 }
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, summary string, holds func(*openstackv1.DatabaseSync) bool) {
+func (c *cluster) reconcileUntil(r *Reconciler, goal string, holds func(*openstackv1.DatabaseSync) bool) {
 	c.T.Helper()
-	for range 400 {
+	controllertest.ReconcileUntil(c.T, 400, goal, func() bool {
 		if holds(c.sync()) {
-			return
+			return true
 		}
 		if rest := c.pass(r); rest > 0 {
 			c.Clock.SetTime(c.Clock.Now().Add(rest))
 			c.tick()
 		}
-	}
-	c.T.Fatalf("does not come to %s: %s\n%s", summary, c.logText(), strings.Join(c.starts, "\n"))
+		return false
+	}, func() string { return c.logText() + "\n" + strings.Join(c.starts, "\n") })
 }
 
 // finished reports whether all steps of the spec have run, and the status shows it.

@@ -24,6 +24,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
@@ -84,22 +85,15 @@ func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
 // run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler, finished func()) {
 	c.t.Helper()
-	waited := 0
-	for range 30 {
+	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) {
 		ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
 		result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Reconciler error")
 		}
 		finished()
-		if err == nil && result.RequeueAfter == controller.Poll {
-			waited++
-		}
-		if waited == 3 || err == nil && result.RequeueAfter == controller.ResyncInterval {
-			return
-		}
-	}
-	c.t.Fatal("does not become idle")
+		return result, err
+	})
 }
 
 func (c *cluster) available() metav1.Condition {

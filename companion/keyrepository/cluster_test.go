@@ -28,6 +28,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
@@ -269,18 +270,12 @@ func (c *cluster) removePods() {
 // run reconciles until only time is awaited. It fails the test if that does not happen.
 func (c *cluster) run(r *Reconciler) {
 	c.T.Helper()
-	const passes = 100
-	for range passes {
-		if c.pass(r) > 0 {
-			return
-		}
-	}
-	c.T.Fatalf("does not converge: %s", conditionsOf(c.repo()))
+	controllertest.ReconcileUntil(c.T, 100, "an idle controller", func() bool { return c.pass(r) > 0 }, c.conditions)
 }
 
-func conditionsOf(r *openstackv1.KeyRepository) string {
+func (c *cluster) conditions() string {
 	text := &strings.Builder{}
-	for _, condition := range r.Status.Conditions {
+	for _, condition := range c.repo().Status.Conditions {
 		fmt.Fprintf(text, "%s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
 	}
 	return text.String()

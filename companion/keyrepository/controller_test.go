@@ -189,7 +189,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 			tc.do(c)
 			c.reconcileN(r)
 			if regenerated := c.secret() != nil; regenerated != tc.want {
-				t.Errorf("keys: %v. %s", regenerated, conditionsOf(c.repo()))
+				t.Errorf("keys: %v. %s", regenerated, c.conditions())
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
@@ -36,21 +37,18 @@ func newAPI(c *cluster, at faultinjection.Point) *faultinjection.API {
 func (c *cluster) untilRotation(r *Reconciler) {
 	c.T.Helper()
 	from := c.primary
-	for range 8 {
+	controllertest.ReconcileUntil(c.T, 8, "a rotation", func() bool {
 		at := c.repo().Status.NextRotation
 		if at == nil {
-			c.T.Fatalf("no next rotation: %s", conditionsOf(c.repo()))
-			return
+			c.T.Fatalf("no next rotation: %s", c.conditions())
+			return true
 		}
 		// In between, tokens expire and daily backups are made.
 		c.Clock.SetTime(c.Clock.Now().Add(min(at.Sub(c.Clock.Now()), 60*time.Hour)))
 		c.tick()
 		c.run(r)
-		if c.primary > from {
-			return
-		}
-	}
-	c.T.Fatalf("does not rotate: %s", conditionsOf(c.repo()))
+		return c.primary > from
+	}, c.conditions)
 }
 
 // life creates keys, starts pods and rotates three times. A rotation by another leader counts, too.

@@ -89,7 +89,7 @@ func TestRotationWaitsForPodsMigrationAndBackup(t *testing.T) {
 			c.reconcileN(r)
 			c.reconcileN(r)
 			if c.primary != 3 {
-				t.Errorf("does not continue: %s", conditionsOf(c.repo()))
+				t.Errorf("does not continue: %s", c.conditions())
 			}
 			c.Verify()
 		})

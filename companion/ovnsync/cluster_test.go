@@ -20,6 +20,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob/batchjobtest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
@@ -141,15 +142,15 @@ func (c *cluster) pass(r *Reconciler) {
 }
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, label string, holds func() bool) {
+func (c *cluster) reconcileUntil(r *Reconciler, goal string, holds func() bool) {
 	c.T.Helper()
-	for range 600 {
+	controllertest.ReconcileUntil(c.T, 600, goal, func() bool {
 		if holds() {
-			return
+			return true
 		}
 		c.pass(r)
-	}
-	c.T.Fatalf("does not come to %s: %s", label, c.recordedText())
+		return false
+	}, c.recordedText)
 }
 
 // isAnswered reports whether the current request is completed.

@@ -20,6 +20,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc/korctest"
@@ -97,17 +98,7 @@ func (c *cluster) pass(r *Reconciler) (reconcile.Result, error) {
 // run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	waited := 0
-	for range 30 {
-		result, err := c.pass(r)
-		if err == nil && result.RequeueAfter == controller.Poll {
-			waited++
-		}
-		if waited == 3 || err == nil && result.RequeueAfter != controller.MinRequeueInterval && result.RequeueAfter != controller.Poll {
-			return
-		}
-	}
-	c.t.Fatal("does not become idle")
+	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) { return c.pass(r) })
 }
 
 // assignment returns nil if the object does not exist.

@@ -97,12 +97,7 @@ func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap
 // run reconciles until the controller is idle.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	for range 20 {
-		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == controller.ResyncInterval {
-			return
-		}
-	}
-	c.t.Fatal("does not become idle")
+	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) { return c.pass(r, target) })
 }
 
 func (c *cluster) reconcileUntilStable() { c.t.Helper(); c.run(c.reconciler(c.api)) }

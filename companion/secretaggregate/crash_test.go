@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/faultinjection"
 )
 
@@ -58,14 +60,12 @@ func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API)
 	}
 	for _, step := range steps {
 		step()
-		for range 20 {
+		controllertest.ReconcileUntilIdle(t, controller.ResyncInterval, func() (reconcile.Result, error) {
 			result, err := c.pass(r, target)
 			a.ReconcileDone()
 			c.korc(true)
-			if err == nil && result.RequeueAfter == controller.ResyncInterval {
-				break
-			}
-		}
+			return result, err
+		})
 		c.run(r) // A pass with stale reads may have ended; a watch triggers the next one.
 		a.ReconcileDone()
 		c.run(r)

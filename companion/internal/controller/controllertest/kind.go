@@ -1,4 +1,4 @@
-// Package controllertest checks the wiring of the companion's kinds.
+// Package controllertest checks the wiring of the companion's kinds, and repeats passes of their controllers until a goal is reached.
 package controllertest
 
 import (
