@@ -22,9 +22,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -330,11 +327,7 @@ func (c *cluster) deployments() {
 // pass reconciles once and, if the controller waits, runs the simulation. It returns the time until the next step; 0 if there
 // is one now.
 func (c *cluster) pass(r *Reconciler) time.Duration {
-	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
-	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key("glance")})
-	if err != nil {
-		log.FromContext(ctx).Error(err, "Reconciler error")
-	}
+	result, err := controllertest.ReconcileLogged(r, key("glance"), c.logs)
 	c.check()
 	if c.onPass != nil {
 		c.onPass()

@@ -17,8 +17,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -86,11 +84,7 @@ func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
 func (c *cluster) run(r *Reconciler, finished func()) {
 	c.t.Helper()
 	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) {
-		ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
-		result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
-		if err != nil {
-			log.FromContext(ctx).Error(err, "Reconciler error")
-		}
+		result, err := controllertest.ReconcileLogged(r, client.ObjectKey{Namespace: namespace, Name: name}, c.logs)
 		finished()
 		return result, err
 	})

@@ -17,9 +17,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
@@ -77,11 +74,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 
 // pass reconciles once, and advances the clock to the next pass.
 func (c *cluster) pass(r *Reconciler) {
-	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
-	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
-	if err != nil {
-		log.FromContext(ctx).Error(err, "Reconciler error")
-	}
+	result, _ := controllertest.ReconcileLogged(r, client.ObjectKey{Namespace: namespace, Name: name}, c.logs)
 	c.clock.SetTime(c.clock.Now().Add(max(result.RequeueAfter, time.Millisecond)))
 }
 

@@ -20,8 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -241,8 +239,7 @@ func (c *cluster) tick() {
 // pass reconciles once and, if the controller waits, runs the simulation. It returns the time until the next step; 0 if there
 // is one now.
 func (c *cluster) pass(r *Reconciler) time.Duration {
-	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(&c.logs), zap.UseDevMode(true)))
-	result, err := r.Reconcile(ctx, c.request())
+	result, err := controllertest.ReconcileLogged(r, c.request().NamespacedName, &c.logs)
 	c.watch()
 	if c.onPass != nil {
 		c.onPass()

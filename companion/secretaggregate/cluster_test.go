@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,8 +16,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -84,15 +81,8 @@ func (c *cluster) reconciler(api client.Client) *Reconciler {
 }
 
 func (c *cluster) pass(r *Reconciler, name string) (reconcile.Result, error) {
-	ctx := log.IntoContext(context.Background(), c.logger())
-	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key(name)})
-	if err != nil {
-		log.FromContext(ctx).Error(err, "Reconciler error")
-	}
-	return result, err
+	return controllertest.ReconcileLogged(r, key(name), c.logs)
 }
-
-func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)) }
 
 // run reconciles until the controller is idle.
 func (c *cluster) run(r *Reconciler) {

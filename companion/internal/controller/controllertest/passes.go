@@ -1,9 +1,14 @@
 package controllertest
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
@@ -21,6 +26,17 @@ const (
 	// waitLimit is the number of passes after which a controller that waits for another system is idle.
 	waitLimit = 3
 )
+
+// ReconcileLogged runs a pass for an object. As a manager does, it writes the messages and the error of the pass to a log, which tests
+// search for secrets.
+func ReconcileLogged(r reconcile.Reconciler, key client.ObjectKey, logs io.Writer) (reconcile.Result, error) {
+	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(logs), zap.UseDevMode(true)))
+	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Reconciler error")
+	}
+	return result, err
+}
 
 // ReconcileUntil repeats a pass of a controller, or several passes, until the function returns true: the goal is reached. The test fails if
 // that does not happen within the given number of repetitions. The message contains the goal, which is a noun phrase, and the state.
