@@ -51,9 +51,6 @@ type cluster struct {
 	// commands that have started, in order: create_cell cell1.
 	commands []string
 	onPass   func()
-	// rests is the time until which a CellMapping is not reconciled, and seen is its watched state at that time.
-	rests         map[string]time.Time
-	observedState map[string]string
 }
 
 func mapping(name string, change ...func(*openstackv1.CellMapping)) *openstackv1.CellMapping {
@@ -93,9 +90,8 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	api := faultinjection.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...)
 	c := &cluster{
 		Cluster: batchjobtest.New(t, api, start), events: events.NewFakeRecorder(100000), nova: &nova{},
-		web:   computetest.New(identitytest.New(map[string]string{"admin": password})),
-		rests: map[string]time.Time{}, observedState: map[string]string{}, onPass: func() {},
-		exits: func([]string) int32 { return 0 },
+		web:    computetest.New(identitytest.New(map[string]string{"admin": password})),
+		onPass: func() {}, exits: func([]string) int32 { return 0 },
 	}
 	c.Run, c.Owners = c.run, func() (out []types.UID) {
 		for _, o := range c.cells() {
@@ -108,7 +104,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 
 // reconciler returns a Reconciler with a client and a transport to Keystone and Nova. All objects are reconciled first.
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
-	clear(c.rests)
+	c.Enqueue()
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: c.Clock, Started: c.Clock.Now(),
 		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
@@ -153,16 +149,7 @@ func (c *cluster) watched(o *openstackv1.CellMapping) string {
 func (c *cluster) pass(r *Reconciler) {
 	c.T.Helper()
 	for _, o := range c.cells() {
-		if c.Clock.Now().Before(c.rests[o.Name]) && c.observedState[o.Name] == c.watched(&o) {
-			continue
-		}
-		c.observedState[o.Name] = c.watched(&o)
-		result, err := r.Reconcile(context.Background(), reconcileRequest(&o))
-		c.onPass()
-		c.rests[o.Name] = c.Clock.Now().Add(result.RequeueAfter)
-		if err == nil && result.RequeueAfter == 0 {
-			c.Violatedf("CellMapping %s is never looked at again", o.Name)
-		}
+		c.ReconcileWhenTriggered(r, &o, c.watched(&o), c.onPass)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(5 * time.Second))
 	c.tick()

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -44,9 +43,6 @@ type cluster struct {
 	// modes of the runs that have started, in order.
 	modes  []string
 	onPass func()
-	// rests is the time until which the OVNSync is not reconciled, and seen is its watched state at that time.
-	rests         time.Time
-	observedState string
 }
 
 // object returns an OVNSync with a request.
@@ -86,7 +82,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 
 // reconciler returns a Reconciler with a client. All objects are reconciled first.
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	c.observedState = ""
+	c.Enqueue()
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: c.Clock, Started: c.Clock.Now(),
 		Output: c.Output,
@@ -128,15 +124,8 @@ func (c *cluster) watched(o *openstackv1.OVNSync) string {
 // pass reconciles the OVNSync if it is due, and runs the simulation.
 func (c *cluster) pass(r *Reconciler) {
 	c.T.Helper()
-	if o := c.object(); !c.Clock.Now().Before(c.rests) || c.observedState != c.watched(o) {
-		c.observedState = c.watched(o)
-		result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
-		c.onPass()
-		c.rests = c.Clock.Now().Add(result.RequeueAfter)
-		if err == nil && result.RequeueAfter == 0 {
-			c.Violatedf("the OVNSync is never looked at again")
-		}
-	}
+	o := c.object()
+	c.ReconcileWhenTriggered(r, o, c.watched(o), c.onPass)
 	c.Clock.SetTime(c.Clock.Now().Add(5 * time.Second))
 	c.Tick()
 }

@@ -1,5 +1,5 @@
 // Package batchjobtest simulates the parts of a cluster that run Jobs, for tests of controllers that create them: the Job
-// controller, kubelets and the garbage collector.
+// controller, kubelets, the garbage collector, and the work queue of the tested controller.
 package batchjobtest
 
 import (
@@ -60,6 +60,8 @@ type Cluster struct {
 	Violations []string
 
 	podCount int
+	// passes are the next passes of objects. The first pass of an object is due at once.
+	passes map[client.ObjectKey]scheduledPass
 }
 
 // New returns a Cluster in which commands succeed without an effect.
@@ -67,6 +69,7 @@ func New(t TB, api client.WithWatch, start time.Time) *Cluster {
 	return &Cluster{
 		T: t, API: api, Clock: clocktesting.NewFakePassiveClock(start), Unpullable: Unpullable, Outputs: map[string]string{},
 		Run: func(*corev1.Pod) (int32, string) { return 0, "" }, Created: func(*batchv1.Job, *corev1.Pod) {}, Started: func(*corev1.Pod) {},
+		passes: map[client.ObjectKey]scheduledPass{},
 	}
 }
 
