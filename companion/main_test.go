@@ -34,6 +34,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
 	"github.com/c5c3/crossplane-cobaltcore/companion/hypervisorrecovery"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodeissuer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/nodemaintenance"
@@ -47,17 +48,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// manager contains the permissions of the manager itself, which elects a leader and emits events about it.
-const manager = `
+// managerMarkers are the markers of the manager itself, which elects a leader and emits events about the election.
+const managerMarkers = `
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 `
 
-var marker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S+),resources=(\S+),verbs=(\S+)$`)
+// permissionMarker matches a marker with its groups, resources and verbs.
+var permissionMarker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S+),resources=(\S+),verbs=(\S+)$`)
 
-// TestRolesGrantExactlyPermissionsOfMarkers: the Roles grant exactly the permissions in the controllers' markers.
+// TestRolesGrantExactlyPermissionsOfMarkers verifies that the Roles grant exactly the permissions in the controllers' markers.
 func TestRolesGrantExactlyPermissionsOfMarkers(t *testing.T) {
-	text := manager
+	text := managerMarkers
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -70,32 +72,34 @@ func TestRolesGrantExactlyPermissionsOfMarkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]bool{}
-	for _, m := range marker.FindAllStringSubmatch(text, -1) {
-		add(want, split(strings.Trim(m[1], `"`)), split(m[2]), split(m[3]))
+	for _, m := range permissionMarker.FindAllStringSubmatch(text, -1) {
+		addPermissions(want, splitList(strings.Trim(m[1], `"`)), splitList(m[2]), splitList(m[3]))
 	}
 	got := map[string]bool{}
 	for _, r := range slices.Concat(c5c3.Rights(), c5c3.ClusterCheckNamespaceRules, c5c3.ClusterCheckRules) {
-		add(got, r.APIGroups, r.Resources, r.Verbs)
+		addPermissions(got, r.APIGroups, r.Resources, r.Verbs)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
-		t.Errorf("rights (-markers in companion/ +rules in internal/kube/c5c3):\n%s", diff)
+		t.Errorf("permissions (-markers in companion/ +rules in internal/kube/c5c3):\n%s", diff)
 	}
 }
 
-func split(list string) []string { return strings.Split(list, ";") }
+// splitList returns the values of a field of a marker.
+func splitList(field string) []string { return strings.Split(field, ";") }
 
-func add(to map[string]bool, groups, resources, verbs []string) {
+// addPermissions adds a key to a set, such as "get secrets.apps", for each verb on each resource.
+func addPermissions(set map[string]bool, groups, resources, verbs []string) {
 	for _, g := range groups {
 		for _, r := range resources {
 			for _, v := range verbs {
-				to[fmt.Sprintf("%s %s.%s", v, r, g)] = true
+				set[fmt.Sprintf("%s %s.%s", v, r, g)] = true
 			}
 		}
 	}
 }
 
-// added adds all controllers to a manager, once: their metrics are global.
-var added = sync.OnceValue(func() error {
+// addAllControllers adds all controllers to one manager. It does so once, because their metrics are global.
+var addAllControllers = sync.OnceValue(func() error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme,
@@ -118,42 +122,52 @@ var added = sync.OnceValue(func() error {
 	return errors.Join(errs...)
 })
 
-// TestControllers: all controllers can be added to one manager.
-func TestControllers(t *testing.T) {
-	if err := added(); err != nil {
+// TestManagerAcceptsAllControllers verifies that all controllers can be added to one manager.
+func TestManagerAcceptsAllControllers(t *testing.T) {
+	if err := addAllControllers(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestChosen(t *testing.T) {
+// TestFlagSelectsControllers verifies that the flag selects the listed controllers, and that the companion of a control plane runs all of its
+// own without the flag.
+func TestFlagSelectsControllers(t *testing.T) {
 	all := slices.Sorted(maps.Keys(controllers))
 	for name, tc := range map[string]struct {
-		reason string
-		flag   []string
-		want   []string
-		err    string
+		reason  string
+		flag    []string
+		want    []string
+		wantErr string
 	}{
-		"All":     {reason: "The default is all controllers of a control plane.", want: slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "clustercheck" })},
-		"Cluster": {reason: "The companion of a cluster names its controller.", flag: []string{"clustercheck"}, want: []string{"clustercheck"}},
-		"Some": {reason: "Each runs once, even if it is listed twice.", flag: []string{"keyrepository", "databasesync", "keyrepository"},
-			want: []string{"databasesync", "keyrepository"}},
-		"Unknown": {reason: "A misspelled name would disable a controller.", flag: []string{"keyrepositories"},
-			err: `controller "keyrepositories" does not exist; the controllers are ` + strings.Join(all, ", ")},
+		"default": {
+			reason: "The default is all controllers of a control plane.",
+			want:   slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "clustercheck" }),
+		},
+		"workload cluster": {reason: "The companion of a cluster names its controller.", flag: []string{"clustercheck"}, want: []string{"clustercheck"}},
+		"listed twice": {
+			reason: "Each runs once, even if it is listed twice.", flag: []string{"keyrepository", "databasesync", "keyrepository"},
+			want: []string{"databasesync", "keyrepository"},
+		},
+		"misspelled": {
+			reason: "A misspelled name would disable a controller.", flag: []string{"keyrepositories"},
+			wantErr: `controller "keyrepositories" does not exist; the controllers are ` + strings.Join(all, ", "),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := (&cli{Controllers: tc.flag}).chosen()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
-			if text := fmt.Sprint(err); err != nil && text != tc.err || err == nil && tc.err != "" {
-				t.Errorf("%s\nerror %v, want %q", tc.reason, err, tc.err)
+			if text := fmt.Sprint(err); err != nil && text != tc.wantErr || err == nil && tc.wantErr != "" {
+				t.Errorf("%s\nerror %v, want %q", tc.reason, err, tc.wantErr)
 			}
 		})
 	}
 }
 
-// TestOptions: reads are restricted to the namespace, outside of which there are no permissions, and one pod is the leader.
-func TestOptions(t *testing.T) {
+// TestManagerReadsOneNamespaceAndElectsLeader verifies that reads are restricted to the namespace, outside of which the companion has no
+// permissions, and that one pod is the leader.
+func TestManagerReadsOneNamespaceAndElectsLeader(t *testing.T) {
 	o := (&cli{Namespace: "cloud", LeaderElect: true}).options(runtime.NewScheme())
 	if got := slices.Collect(maps.Keys(o.Cache.DefaultNamespaces)); !slices.Equal(got, []string{"cloud"}) {
 		t.Errorf("the cache is of namespaces %q", got)
@@ -170,49 +184,46 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestErrorsContainUnreadableObject: the error of each kind contains the object that cannot be read.
-func TestErrorsContainUnreadableObject(t *testing.T) {
+// TestErrorNamesUnreadableKind verifies that the error of each controller names the kind of the object that it cannot read.
+func TestErrorNamesUnreadableKind(t *testing.T) {
 	scheme := runtime.NewScheme()
 	kinds := runtime.NewSchemeBuilder(openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)
 	if err := kinds.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	broken := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+	unreadable := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return errors.New("it is broken")
+			return errors.New("unreachable")
 		},
 	})
-	services, recoveries := &servicecheck.Reconciler{}, &hypervisorrecovery.Reconciler{}
-	recoveries.Reader = broken
-	services.Reader = broken
 	reconcilers := map[string]reconcile.Reconciler{
-		"CellMapping":        &cellmapping.Reconciler{Reader: broken},
-		"ClusterCheck":       &clustercheck.Reconciler{Reader: broken},
-		"ComputeCatalog":     &computecatalog.Reconciler{Reader: broken},
-		"CredentialRotation": &credentialrotation.Reconciler{Reader: broken},
-		"DatabaseSync":       &databasesync.Reconciler{Reader: broken},
-		"EndpointRegion":     &endpointregion.Reconciler{Reader: broken},
-		"IdentityCheck":      &identitycheck.Reconciler{Reader: broken},
-		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
-		"NodeIssuer":         &nodeissuer.Reconciler{Reader: broken},
-		"HypervisorRecovery": recoveries,
-		"NodeMaintenance":    &nodemaintenance.Reconciler{Reader: broken},
-		"OVNSync":            &ovnsync.Reconciler{Reader: broken},
-		"RaftCluster":        &raftcluster.Reconciler{Reader: broken},
-		"RemoteConsumer":     &remoteconsumer.Reconciler{Reader: broken},
-		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
-		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
-		"ServiceCheck":       services,
-		"TestReport":         &testreport.Reconciler{Reader: broken},
+		"CellMapping":        &cellmapping.Reconciler{Reader: unreadable},
+		"ClusterCheck":       &clustercheck.Reconciler{Reader: unreadable},
+		"ComputeCatalog":     &computecatalog.Reconciler{Reader: unreadable},
+		"CredentialRotation": &credentialrotation.Reconciler{Reader: unreadable},
+		"DatabaseSync":       &databasesync.Reconciler{Reader: unreadable},
+		"EndpointRegion":     &endpointregion.Reconciler{Reader: unreadable},
+		"IdentityCheck":      &identitycheck.Reconciler{Reader: unreadable},
+		"KeyRepository":      &keyrepository.Reconciler{Reader: unreadable},
+		"NodeIssuer":         &nodeissuer.Reconciler{Reader: unreadable},
+		"HypervisorRecovery": &hypervisorrecovery.Reconciler{Env: controller.Env{Reader: unreadable}},
+		"NodeMaintenance":    &nodemaintenance.Reconciler{Reader: unreadable},
+		"OVNSync":            &ovnsync.Reconciler{Reader: unreadable},
+		"RaftCluster":        &raftcluster.Reconciler{Reader: unreadable},
+		"RemoteConsumer":     &remoteconsumer.Reconciler{Reader: unreadable},
+		"RoleAssignment":     &roleassignment.Reconciler{Reader: unreadable},
+		"SecretAggregate":    &secretaggregate.Reconciler{Reader: unreadable},
+		"ServiceCheck":       &servicecheck.Reconciler{Env: controller.Env{Reader: unreadable}},
+		"TestReport":         &testreport.Reconciler{Reader: unreadable},
 	}
 	if len(reconcilers) != len(controllers) {
-		t.Errorf("%d of %d controllers", len(reconcilers), len(controllers))
+		t.Errorf("%d of %d controllers are tested", len(reconcilers), len(controllers))
 	}
 	for kind, r := range reconcilers {
 		if controllers[strings.ToLower(kind)] == nil {
 			t.Errorf("%s has no controller", kind)
 		}
-		want := "cannot read the " + kind + ": it is broken"
+		want := "cannot read the " + kind + ": unreachable"
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

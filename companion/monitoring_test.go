@@ -76,7 +76,7 @@ var (
 // registered returns the labels of the companion's metrics, by name.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
-	if err := added(); err != nil {
+	if err := addAllControllers(); err != nil {
 		t.Fatal(err)
 	}
 	registry, ok := metrics.Registry.(prometheus.Collector)
