@@ -8,6 +8,7 @@ import (
 
 	xv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
@@ -80,6 +81,9 @@ func parseKind(doc []byte) (kind, error) {
 	}
 	v := xrd.Spec.Versions[0]
 	k := kind{name: xrd.Spec.Names.Kind, apiVersion: xrd.Spec.Group + "/" + v.Name, scope: "namespaced", createdBy: "a ControlPlaneCluster"}
+	if ptr.Deref(xrd.Spec.Scope, "") == xv1.CompositeResourceScopeCluster {
+		k.scope, k.createdBy = "cluster-wide", "the platform team"
+	}
 	if claim := xrd.Spec.ClaimNames; claim != nil {
 		k.name = claim.Kind
 		k.scope = fmt.Sprintf("namespaced claim, which Crossplane turns into a cluster-wide %s with the same fields", xrd.Spec.Names.Kind)
