@@ -1,5 +1,5 @@
-"""Hooks of mkdocs for the site: the version, pages of composed services, runbooks, the rank of pages in the search, links to files outside
-docs/, notes and warnings, tables and diagrams on phones, and diagrams without a content delivery network."""
+"""Hooks of mkdocs for the site: the version, pages of kinds, runbooks, the rank of pages in the search, links to files outside docs/, notes
+and warnings, tables and diagrams on phones, and diagrams without a content delivery network."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]*)?\)")
 CODE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 INDENT = re.compile(r"^ {2,3}(?=\S)")
-COMPOSED = re.compile(r"^\| \[(?P<kind>\w+)\]\((?P<page>[^)]+)\) \| a ControlPlaneCluster \|", re.MULTILINE)
+KIND = re.compile(r"^\| \[(?P<kind>\w+)\]\((?P<page>[^)]+)\) \| (?P<creator>[^|]+) \|", re.MULTILINE)
 RUNBOOK = re.compile(r"^## (?P<section>.+)$|\]\(\.\./(?P<page>runbooks/(?P<name>\w+)\.md)", re.MULTILINE)
 TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 HEAD = re.compile(r"<th(?: [^>]*)?>(?P<text>.*?)</th>", re.DOTALL)
@@ -26,23 +26,30 @@ TAG = re.compile(r"<[^>]+>")
 DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
 PREFACE = re.compile(r"\A\s*(?:<!--.*?-->\s*)+", re.DOTALL)
 NOTE = re.compile(r"<blockquote>\s*<p><strong>(?P<title>Note|Warning):</strong>(?P<text>.*?)</blockquote>", re.DOTALL)
+CREATORS = {"a tenant": "Claims", "the platform team": "Platform", "a ControlPlaneCluster": "Composed services"}  # Others: "Companion".
 RANKS = {"Tutorials": 3, "How-to guides": 2, "Troubleshooting": 2, "Runbooks": 2, "Messages": 0.3, "Evidence": 0.2, "Release notes": 0.5, "Contributing": 0.5}
 GUIDE = "contributing/guide.md"
 MERMAID = "assets/javascripts/mermaid.min.js"
 
 
 def on_config(config):
-    """Sets the version, which the header shows: the nearest tag, or the commit. A site for mike has a menu of all versions. Adds composed
-    services and runbooks to the navigation."""
+    """Sets the version, which the header shows: the nearest tag, or the commit. A site for mike has a menu of all versions. Adds kinds and
+    runbooks to the navigation."""
     if "MIKE_DOCS_VERSION" in os.environ:
         config.extra["version"] = {"provider": "mike"}
     describe = ("git", "-C", ROOT, "describe", "--tags", "--always")
     config.extra["release"] = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip() or "development"
-    kinds = COMPOSED.findall((ROOT / "docs" / "reference" / "README.md").read_text())
     reference = next(section["Reference"] for section in config.nav if "Reference" in section)
-    composed = next(part["Composed services"] for part in reference if "Composed services" in part)
-    composed.extend({kind: f"reference/{page}"} for kind, page in sorted(kinds))
+    next(part["Kinds"] for part in reference if "Kinds" in part).extend(kinds())
     next(section["Runbooks"] for section in config.nav if "Runbooks" in section).extend(runbooks())
+
+
+def kinds():
+    """Returns the navigation of kinds: each row of the generated list, below its creator."""
+    out = {title: [] for title in (*CREATORS.values(), "Companion")}
+    for kind, page, creator in sorted(KIND.findall((ROOT / "docs" / "reference" / "README.md").read_text())):
+        out[CREATORS.get(creator, "Companion")].append({kind: f"reference/{page}"})
+    return [{title: pages} for title, pages in out.items()]
 
 
 def runbooks():
