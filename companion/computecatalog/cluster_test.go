@@ -82,10 +82,10 @@ func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.nova) }
 // run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	controllertest.ReconcileUntilIdle(c.t, pollInterval, func() (reconcile.Result, error) {
+	controllertest.ReconcileUntilIdle(c.t, func() (reconcile.Result, error) {
 		defer c.onPassEnd()
 		return r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
-	})
+	}, pollInterval)
 }
 
 func (c *cluster) catalog() *openstackv1.ComputeCatalog {

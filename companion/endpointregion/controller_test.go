@@ -83,11 +83,11 @@ func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
 // run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler, finished func()) {
 	c.t.Helper()
-	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) {
+	controllertest.ReconcileUntilIdle(c.t, func() (reconcile.Result, error) {
 		result, err := controllertest.ReconcileLogged(r, client.ObjectKey{Namespace: namespace, Name: name}, c.logs)
 		finished()
 		return result, err
-	})
+	}, controller.ResyncInterval)
 }
 
 func (c *cluster) available() metav1.Condition {

@@ -92,7 +92,7 @@ func (c *cluster) pass(r *Reconciler) (reconcile.Result, error) {
 // run reconciles until the controller is idle, or has waited three times.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) { return c.pass(r) })
+	controllertest.ReconcileUntilIdle(c.t, func() (reconcile.Result, error) { return c.pass(r) }, controller.ResyncInterval, 0)
 }
 
 // assignment returns nil if the object does not exist.

@@ -87,7 +87,7 @@ func (c *cluster) pass(r *Reconciler, name string) (reconcile.Result, error) {
 // run reconciles until the controller is idle.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
-	controllertest.ReconcileUntilIdle(c.t, controller.ResyncInterval, func() (reconcile.Result, error) { return c.pass(r, target) })
+	controllertest.ReconcileUntilIdle(c.t, func() (reconcile.Result, error) { return c.pass(r, target) }, controller.ResyncInterval)
 }
 
 func (c *cluster) reconcileUntilStable() { c.t.Helper(); c.run(c.reconciler(c.api)) }

@@ -60,12 +60,12 @@ func life(t *testing.T, at faultinjection.Point) (*cluster, *faultinjection.API)
 	}
 	for _, step := range steps {
 		step()
-		controllertest.ReconcileUntilIdle(t, controller.ResyncInterval, func() (reconcile.Result, error) {
+		controllertest.ReconcileUntilIdle(t, func() (reconcile.Result, error) {
 			result, err := c.pass(r, target)
 			a.ReconcileDone()
 			c.korc(true)
 			return result, err
-		})
+		}, controller.ResyncInterval)
 		c.run(r) // A pass with stale reads may have ended; a watch triggers the next one.
 		a.ReconcileDone()
 		c.run(r)

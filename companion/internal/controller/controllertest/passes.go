@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,10 +51,11 @@ func ReconcileUntil(t TB, limit int, goal string, pass func() (reached bool), st
 	t.Fatalf("does not reach %s in %d repetitions: %s", goal, limit, state())
 }
 
-// ReconcileUntilIdle repeats a pass of a controller until the controller is idle: the pass succeeds, and requests the next one after the
-// idle interval, or requests none because its object is deleted. A controller that waits for another system requests the next pass after
-// controller.Poll; it is idle after three of these passes. The test fails if the controller does not become idle.
-func ReconcileUntilIdle(t TB, idle time.Duration, pass func() (reconcile.Result, error)) {
+// ReconcileUntilIdle repeats a pass of a controller until the controller is idle: the pass succeeds, and requests the next one after one of
+// the idle intervals; 0 permits a pass that requests none, because its object is deleted. A controller that waits for another system
+// requests the next pass after controller.Poll; it is idle after three of these passes. The test fails if the controller does not become
+// idle.
+func ReconcileUntilIdle(t TB, pass func() (reconcile.Result, error), idle ...time.Duration) {
 	t.Helper()
 	var result reconcile.Result
 	var err error
@@ -66,7 +68,7 @@ func ReconcileUntilIdle(t TB, idle time.Duration, pass func() (reconcile.Result,
 		if result.RequeueAfter == controller.Poll {
 			waits++
 		}
-		return waits == waitLimit || result.RequeueAfter == idle || result.RequeueAfter == 0
+		return waits == waitLimit || slices.Contains(idle, result.RequeueAfter)
 	}, func() string {
 		return fmt.Sprintf("the last pass requests the next one after %s and returns the error %v", result.RequeueAfter, err)
 	})

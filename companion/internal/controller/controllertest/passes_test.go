@@ -41,33 +41,36 @@ func TestReconcileUntil(t *testing.T) {
 }
 
 func TestReconcileUntilIdle(t *testing.T) {
-	failed := errors.New("failed")
+	failed, later := errors.New("failed"), []time.Duration{time.Minute}
 	type response struct {
 		after time.Duration
 		err   error
 	}
 	for name, tc := range map[string]struct {
 		reason    string
+		idle      []time.Duration
 		responses []response // the last one repeats
 		want      int
 		wantErr   string
 	}{
-		"idle":     {"The next pass is due later.", []response{{controller.MinRequeueInterval, nil}, {time.Minute, nil}}, 2, ""},
-		"deleted":  {"Only a new object triggers a pass.", []response{{controller.MinRequeueInterval, nil}, {0, nil}}, 2, ""},
-		"waits":    {"Another system does not answer.", []response{{controller.Poll, nil}}, 3, ""},
-		"failures": {"The manager repeats a pass that failed.", []response{{0, failed}, {0, failed}, {time.Minute, nil}}, 3, ""},
-		"active": {"Each pass has an action.", []response{{controller.MinRequeueInterval, nil}}, 30,
+		"idle":    {"The next pass is due later.", later, []response{{controller.MinRequeueInterval, nil}, {time.Minute, nil}}, 2, ""},
+		"deleted": {"Only a new object triggers a pass.", append(later, 0), []response{{controller.MinRequeueInterval, nil}, {0, nil}}, 2, ""},
+		"forgotten": {"An object that exists needs a next pass.", later, []response{{0, nil}}, 30,
+			"does not reach an idle controller in 30 repetitions: the last pass requests the next one after 0s and returns the error <nil>"},
+		"waits":    {"Another system does not answer.", later, []response{{controller.Poll, nil}}, 3, ""},
+		"failures": {"The manager repeats a pass that failed.", later, []response{{0, failed}, {0, failed}, {time.Minute, nil}}, 3, ""},
+		"active": {"Each pass has an action.", later, []response{{controller.MinRequeueInterval, nil}}, 30,
 			"does not reach an idle controller in 30 repetitions: the last pass requests the next one after 100ms and returns the error <nil>"},
-		"failure": {"Each pass fails.", []response{{0, failed}}, 30,
+		"failure": {"Each pass fails.", later, []response{{0, failed}}, 30,
 			"does not reach an idle controller in 30 repetitions: the last pass requests the next one after 0s and returns the error failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			passes, got := 0, &recordedTest{}
-			ReconcileUntilIdle(got, time.Minute, func() (reconcile.Result, error) {
+			ReconcileUntilIdle(got, func() (reconcile.Result, error) {
 				r := tc.responses[min(passes, len(tc.responses)-1)]
 				passes++
 				return reconcile.Result{RequeueAfter: r.after}, r.err
-			})
+			}, tc.idle...)
 			if passes != tc.want || got.failure != tc.wantErr {
 				t.Errorf("%s\n%d passes and failure %q, want %d and %q", tc.reason, passes, got.failure, tc.want, tc.wantErr)
 			}
